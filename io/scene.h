@@ -1,0 +1,120 @@
+/* A scene: everything a run needs, typed, validated, with defaults filled in.
+ *
+ * scene_load() reads strict YAML: an unknown or missing key, a wrong type or an impossible value is an error
+ * that names file, line, key, what was expected and the nearest valid key. Nothing here calls MPI: every rank parses the same
+ * text (rank 0 reads and broadcasts it), so every rank comes to the same scene or to the same error. */
+#ifndef FIRN_IO_SCENE_H
+#define FIRN_IO_SCENE_H
+
+#include "base/error.h"
+#include "bodies/body.h"
+#include "levelset/shape.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum scene_axis { AXIS_X, AXIS_Y, AXIS_Z, AXIS_AUTO };
+enum scene_scheme { SCHEME_FLIP, SCHEME_APIC }; /* pic is flip with fraction 0 */
+enum scene_kernel { KERNEL_CUBIC, KERNEL_QUADRATIC };
+enum scene_force { FORCE_MPM, FORCE_MLS };
+enum scene_leave { LEAVE_REMOVE, LEAVE_STOP };
+
+struct material {
+  char name[64];
+  double density;              /* kg/m^3 */
+  double young;                /* Pa */
+  double poisson;
+  double hardening;            /* xi */
+  double critical_compression; /* theta_c */
+  double critical_stretch;     /* theta_s */
+  double hardening_limit;      /* factor exp(xi (1 - J_P)) is kept within [1/limit, limit] */
+  bool plastic;                /* false: singular values are not clamped */
+};
+
+struct snow_source {
+  char name[64];
+  int line;              /* in the scene file, for messages */
+  char *file;            /* particle file, or NULL for a shape; path as the scene gives it, resolved against the scene's folder */
+  struct shape shape;
+  int material;          /* index into scene.materials */
+  int64_t count;         /* exact number of particles, or 0 */
+  double per_cell;       /* particles per full cell, or 0 */
+  bool exact_volume;     /* V0 = shape volume / count instead of the first step's estimate */
+  double velocity[3];    /* m/s */
+  double spin[3];        /* rad/s, about the shape's centre */
+  uint64_t seed;
+};
+
+struct scene_camera {
+  bool given;
+  double eye[3], target[3], up[3];
+  double field_of_view; /* degrees, vertical */
+};
+
+enum frame_field {
+  FRAME_MASS = 1 << 0,
+  FRAME_DENSITY = 1 << 1,
+  FRAME_JP = 1 << 2,
+  FRAME_FE = 1 << 3,
+  FRAME_STRESS = 1 << 4,
+  FRAME_MATERIAL = 1 << 5,
+};
+
+struct scene {
+  char *path;     /* as given on the command line */
+  char *text;     /* the file's text with every --set override appended as a comment line */
+  char *resolved; /* the scene with all defaults written out, as YAML; what the hash is taken of */
+  uint64_t hash;  /* XXH3 of resolved */
+  char name[128]; /* file name without folder and suffix, or the key `name` */
+
+  double lower[3]; /* m */
+  int64_t cells[3];
+  double spacing; /* m */
+  enum scene_axis slab_axis;
+  enum scene_leave leave;
+
+  double gravity[3]; /* m/s^2 */
+
+  double end;        /* s */
+  double step;       /* s, or 0 for auto */
+  double max_step;   /* s, auto only */
+  double cfl;        /* cells a particle or body may move in a step, auto only */
+  double cfl_sound;  /* explicit limit: fraction of a cell that sound may cross, auto only */
+  double frame_rate; /* 1/s */
+
+  double beta; /* 0 explicit, 1/2 trapezoidal, 1 backward Euler */
+  double tolerance;
+  int max_iterations;
+
+  enum scene_scheme scheme;
+  enum scene_kernel kernel;
+  enum scene_force force;
+  double flip_fraction;
+
+  struct material *materials;
+  int material_count;
+  struct snow_source *snow;
+  int snow_count;
+  struct body *bodies;
+  int body_count;
+
+  char *output;         /* folder; default "out/<name>" */
+  unsigned fields;      /* enum frame_field bits */
+  int frame_bits;       /* 32 or 64 */
+  int frame_every;      /* write each n-th frame of frame_rate */
+  int compression;      /* deflate level, 0 none */
+  int history_every;    /* steps between lines of the history; 0 for none */
+  struct scene_camera camera;
+};
+
+
+/* Parses text (the contents of path). On success *out belongs to the caller. */
+int scene_parse(struct scene **out, const char *path, const char *text, const char *const *overrides, int override_count,
+                struct error *err);
+
+/* Reads a whole scene file into a string that the caller frees with mem_free(). Size limit 16 MiB. */
+int scene_read_text(char **out, const char *path, struct error *err);
+
+void scene_destroy(struct scene **scene);
+
+#endif

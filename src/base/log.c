@@ -1,0 +1,94 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct {
+  enum log_level level;
+  int rank;
+  long long step;
+  bool progress_shown;
+  void (*abort_job)(int code);
+} sink = {LOG_INFO, 0, -1, false, NULL};
+
+void log_configure(enum log_level level, int rank, void (*abort_job)(int code))
+{
+  sink.level = level;
+  sink.rank = rank;
+  sink.abort_job = abort_job;
+}
+
+void log_set_step(long long step)
+{
+  sink.step = step;
+}
+
+static void clear_progress(void)
+{
+  if (!sink.progress_shown) return;
+  fputs("\r\033[K", stderr);
+  sink.progress_shown = false;
+}
+
+static void print_line(const char *prefix, const char *format, va_list args)
+{
+  clear_progress();
+  char line[2048];
+  vsnprintf(line, sizeof line, format, args);
+  fprintf(stderr, "%s%s\n", prefix, line);
+}
+
+#define PRINT_AT(lowest, prefix)                                                                             \
+  do {                                                                                                       \
+    if (sink.rank != 0 || sink.level < (lowest)) return;                                                     \
+    va_list args;                                                                                            \
+    va_start(args, format);                                                                                  \
+    print_line(prefix, format, args);                                                                        \
+    va_end(args);                                                                                            \
+  } while (0)
+
+void log_info(const char *format, ...)
+{
+  PRINT_AT(LOG_INFO, "");
+}
+
+void log_warn(const char *format, ...)
+{
+  PRINT_AT(LOG_WARN, "warning: ");
+}
+
+void log_debug(const char *format, ...)
+{
+  PRINT_AT(LOG_DEBUG, "debug: ");
+}
+
+void log_progress(const char *format, ...)
+{
+  if (sink.rank != 0 || sink.level < LOG_INFO || !isatty(STDERR_FILENO)) return;
+  fputs("\r\033[K", stderr);
+  va_list args;
+  va_start(args, format);
+  vfprintf(stderr, format, args);
+  va_end(args);
+  fflush(stderr);
+  sink.progress_shown = true;
+}
+
+_Noreturn void firn_fatal(const char *format, ...)
+{
+  char text[2048];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  clear_progress();
+  if (sink.step >= 0)
+    fprintf(stderr, "firn: fatal on rank %d at step %lld: %s\n", sink.rank, sink.step, text);
+  else
+    fprintf(stderr, "firn: fatal on rank %d: %s\n", sink.rank, text);
+  fflush(stderr);
+  if (sink.abort_job) sink.abort_job(3);
+  exit(3);
+}

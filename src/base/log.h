@@ -1,0 +1,30 @@
+/* The log: one line a message on stderr, on rank 0 only unless told otherwise.
+ * The sink is one of the two mutable globals of the program (the other counts allocations). */
+#ifndef FIRN_BASE_LOG_H
+#define FIRN_BASE_LOG_H
+
+#include <stdbool.h>
+
+enum log_level { LOG_QUIET, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* Called by the launcher once: who prints, and what ends the whole job (MPI_Abort). */
+void log_configure(enum log_level level, int rank, void (*abort_job)(int code));
+
+/* Where the run is, so that a fatal message can name the step. */
+void log_set_step(long long step);
+
+void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Draws over the last line when stderr is a terminal; does nothing otherwise. Any rank may call, rank 0 draws. */
+void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints on any rank with its number and step, then ends the job. */
+_Noreturn void firn_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For mistakes in Firn itself; stays on in release builds where it is not in an inner loop. */
+#define FIRN_ASSERT(condition)                                                                               \
+  ((condition) ? (void)0 : firn_fatal("bug in Firn: %s fails at %s:%d", #condition, __FILE__, __LINE__))
+
+#endif

@@ -1,0 +1,21 @@
+/* Memory: overflow-checked, 64-byte aligned (a cache line, an AVX-512 register), never NULL.
+ * Running out ends the job with a message; every block is counted so that tests can demand a balance of zero. */
+#ifndef FIRN_BASE_MEMORY_H
+#define FIRN_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/* count * size bytes, zeroed. A count of 0 gives a block that may be freed like any other. */
+void *mem_alloc(size_t count, size_t size) __attribute__((malloc));
+
+/* Grows or shrinks a block of mem_alloc() from old_count to new_count elements; new bytes are zero. */
+void *mem_resize(void *block, size_t old_count, size_t new_count, size_t size);
+
+char *mem_strdup(const char *text);
+
+void mem_free(void *block); /* accepts NULL */
+
+/* Blocks allocated and not yet freed. */
+long mem_balance(void);
+
+#endif
