@@ -1,7 +1,8 @@
 /* The communicator and the few collective calls that everything else is made of.
  *
  * This folder and io/ are the only places that call MPI. A `struct comm` owns a duplicate of the caller's
- * communicator, so that libfirn can live inside another MPI program. All calls here are collective unless they say otherwise. */
+ * communicator, so that libfirn can live inside another MPI program. All calls here are collective unless
+ * they say otherwise. */
 #ifndef FIRN_DECOMPOSITION_COMM_H
 #define FIRN_DECOMPOSITION_COMM_H
 
@@ -15,6 +16,11 @@ struct comm {
   int rank;
   int size;
 };
+
+/* Starts and ends MPI for a program of its own; libfirn inside another program never calls these.
+ * comm_start() also makes `comm` from all ranks; comm_stop() destroys it. */
+void comm_start(struct comm *comm, int *argc, char ***argv);
+void comm_stop(struct comm *comm);
 
 void comm_create(struct comm *comm, MPI_Comm parent);
 void comm_destroy(struct comm *comm);

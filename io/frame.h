@@ -1,7 +1,8 @@
 /* Frames: one HDF5 file each, written collectively, plus one XDMF file for the series.
  *
- * A file appears under its name only when it is complete and on the disk: temp + fsync + rename + fsync of the folder. Particles
- * stand in the order (cell, id), which does not depend on the ranks: `h5diff` of two runs prints nothing. */
+ * A file appears under its name only when it is complete and on the disk: temp + fsync + rename + fsync of
+ * the folder. Particles stand in the order (cell, id), which does not depend on the ranks: `h5diff` of two
+ * runs prints nothing. */
 #ifndef FIRN_IO_FRAME_H
 #define FIRN_IO_FRAME_H
 
@@ -19,8 +20,11 @@ struct frame_info {
 };
 
 /* Collective. Writes <scene->output>/frames/frame_000123.h5 with the scene's fields and precision. */
-int frame_write(const struct comm *comm, const struct scene *scene, const struct particles *p, const struct frame_info *info,
-                struct error *err);
+int frame_write(const struct comm *comm, const struct scene *scene, const struct particles *p,
+                const struct frame_info *info, struct error *err);
+
+/* <output>/frames/frame_000123.h5, to be freed with mem_free(). */
+char *frame_path(const char *output, int64_t index);
 
 /* Rank 0 only: rewrites <scene->output>/<name>.xdmf over the frames that are in the folder. */
 int frame_write_series(const struct scene *scene, struct error *err);
@@ -32,10 +36,10 @@ struct frame {
   uint64_t *id;
   float *position; /* 3 a particle, m */
   float *velocity;
-  float *density;  /* NULL when the file has none */
-  float *jp;       /* NULL when the file has none */
-  char *scene;     /* scene text; NULL when the file has none */
-  char *resolved;  /* scene with all defaults; NULL when the file has none */
+  float *density; /* NULL when the file has none */
+  float *jp;      /* NULL when the file has none */
+  char *scene;    /* scene text; NULL when the file has none */
+  char *resolved; /* scene with all defaults; NULL when the file has none */
 };
 
 int frame_read(struct frame **out, const char *path, struct error *err);

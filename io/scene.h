@@ -1,8 +1,9 @@
 /* A scene: everything a run needs, typed, validated, with defaults filled in.
  *
- * scene_load() reads strict YAML: an unknown or missing key, a wrong type or an impossible value is an error
- * that names file, line, key, what was expected and the nearest valid key. Nothing here calls MPI: every rank parses the same
- * text (rank 0 reads and broadcasts it), so every rank comes to the same scene or to the same error. */
+ * scene_parse() reads strict YAML: an unknown or missing key, a wrong type or an impossible value is an error
+ * that names file, line, key, what was expected and the nearest valid key. Nothing here calls MPI: every rank
+ * parses the same text (rank 0 reads and broadcasts it), so every rank comes to the same scene or to the same
+ * error. */
 #ifndef FIRN_IO_SCENE_H
 #define FIRN_IO_SCENE_H
 
@@ -21,8 +22,8 @@ enum scene_leave { LEAVE_REMOVE, LEAVE_STOP };
 
 struct material {
   char name[64];
-  double density;              /* kg/m^3 */
-  double young;                /* Pa */
+  double density; /* kg/m^3 */
+  double young;   /* Pa */
   double poisson;
   double hardening;            /* xi */
   double critical_compression; /* theta_c */
@@ -33,15 +34,15 @@ struct material {
 
 struct snow_source {
   char name[64];
-  int line;              /* in the scene file, for messages */
-  char *file;            /* particle file, or NULL for a shape; path as the scene gives it, resolved against the scene's folder */
+  int line;   /* in the scene file, for messages */
+  char *file; /* particle file, found from the scene's folder; NULL for a shape */
   struct shape shape;
-  int material;          /* index into scene.materials */
-  int64_t count;         /* exact number of particles, or 0 */
-  double per_cell;       /* particles per full cell, or 0 */
-  bool exact_volume;     /* V0 = shape volume / count instead of the first step's estimate */
-  double velocity[3];    /* m/s */
-  double spin[3];        /* rad/s, about the shape's centre */
+  int material;       /* index into scene.materials */
+  int64_t count;      /* exact number of particles, or 0 */
+  double per_cell;    /* particles per full cell, or 0 */
+  bool exact_volume;  /* V0 = shape volume / count instead of the first step's estimate */
+  double velocity[3]; /* m/s */
+  double spin[3];     /* rad/s, about the shape's centre */
   uint64_t seed;
 };
 
@@ -98,23 +99,25 @@ struct scene {
   struct body *bodies;
   int body_count;
 
-  char *output;         /* folder; default "out/<name>" */
-  unsigned fields;      /* enum frame_field bits */
-  int frame_bits;       /* 32 or 64 */
-  int frame_every;      /* write each n-th frame of frame_rate */
-  int compression;      /* deflate level, 0 none */
-  int history_every;    /* steps between lines of the history; 0 for none */
+  char *output;      /* folder; default "out/<name>" */
+  unsigned fields;   /* enum frame_field bits */
+  int frame_bits;    /* 32 or 64 */
+  int frame_every;   /* write each n-th frame of frame_rate */
+  int compression;   /* deflate level, 0 none */
+  int history_every; /* steps between lines of the history; 0 for none */
   struct scene_camera camera;
 };
 
-
 /* Parses text (the contents of path). On success *out belongs to the caller. */
-int scene_parse(struct scene **out, const char *path, const char *text, const char *const *overrides, int override_count,
-                struct error *err);
+int scene_parse(struct scene **out, const char *path, const char *text, const char *const *overrides,
+                int override_count, struct error *err);
 
 /* Reads a whole scene file into a string that the caller frees with mem_free(). Size limit 16 MiB. */
 int scene_read_text(char **out, const char *path, struct error *err);
 
 void scene_destroy(struct scene **scene);
+
+/* The last frame that falls within the scene's time; frames are 0 .. this. */
+int64_t scene_last_frame(const struct scene *scene);
 
 #endif

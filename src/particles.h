@@ -1,7 +1,7 @@
 /* Particles: structure of arrays, kept in the order (cell, id).
  *
- * One table names every field once; packing for migration, reordering, frames, checkpoints and particle files are
- * all driven by it. A vector or tensor field is several arrays, one a component (row-major), so that
+ * One table names every field once; packing for migration, reordering, frames, checkpoints and particle files
+ * are all driven by it. A vector or tensor field is several arrays, one a component (row-major), so that
  * eight particles load as eight lanes. */
 #ifndef FIRN_PARTICLES_H
 #define FIRN_PARTICLES_H
@@ -33,7 +33,19 @@ struct particle_field {
   size_t offset;  /* of the first component's array pointer in struct particles */
 };
 
-enum { PARTICLE_FIELDS = 9 };
+/* Places in the table. */
+enum {
+  PARTICLE_ID,
+  PARTICLE_POSITION,
+  PARTICLE_VELOCITY,
+  PARTICLE_MASS,
+  PARTICLE_VOLUME,
+  PARTICLE_FE,
+  PARTICLE_JP,
+  PARTICLE_B,
+  PARTICLE_MATERIAL,
+  PARTICLE_FIELDS
+};
 extern const struct particle_field particle_fields[PARTICLE_FIELDS];
 
 size_t field_size(enum field_type type); /* bytes of one element */

@@ -18,13 +18,16 @@ int error_set(struct error *err, int code, const char *format, ...)
 int error_prefix(struct error *err, const char *format, ...)
 {
   if (!err) return FIRN_EINPUT;
-  char context[512], old[sizeof err->text];
+  char text[sizeof err->text];
   va_list args;
   va_start(args, format);
-  vsnprintf(context, sizeof context, format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  memcpy(old, err->text, sizeof old);
-  const int used = snprintf(err->text, sizeof err->text, "%s: ", context);
-  snprintf(err->text + used, sizeof err->text - (size_t)used, "%s", old);
+  const char *parts[2] = {": ", err->text};
+  size_t at = strlen(text);
+  for (int k = 0; k < 2; k++)
+    for (const char *c = parts[k]; *c && at + 1 < sizeof text; c++) text[at++] = *c;
+  text[at] = '\0';
+  memcpy(err->text, text, sizeof text);
   return err->code;
 }

@@ -64,9 +64,15 @@ void log_debug(const char *format, ...)
   PRINT_AT(LOG_DEBUG, "debug: ");
 }
 
+/* Under mpirun stderr is a pipe even on a terminal, but stdout of rank 0 is not. */
+static bool on_terminal(void)
+{
+  return isatty(STDERR_FILENO) || isatty(STDOUT_FILENO);
+}
+
 void log_progress(const char *format, ...)
 {
-  if (sink.rank != 0 || sink.level < LOG_INFO || !isatty(STDERR_FILENO)) return;
+  if (sink.rank != 0 || sink.level < LOG_INFO || !on_terminal()) return;
   fputs("\r\033[K", stderr);
   va_list args;
   va_start(args, format);

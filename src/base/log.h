@@ -17,7 +17,8 @@ void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Draws over the last line when stderr is a terminal; does nothing otherwise. Any rank may call, rank 0 draws. */
+/* Draws over the last line when stderr is a terminal; does nothing otherwise. Any rank may call, rank 0
+ * draws. */
 void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints on any rank with its number and step, then ends the job. */

@@ -1,5 +1,6 @@
 /* Memory: overflow-checked, 64-byte aligned (a cache line, an AVX-512 register), never NULL.
- * Running out ends the job with a message; every block is counted so that tests can demand a balance of zero. */
+ * Running out ends the job with a message; every block is counted so that tests can demand a balance of zero.
+ */
 #ifndef FIRN_BASE_MEMORY_H
 #define FIRN_BASE_MEMORY_H
 

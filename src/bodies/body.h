@@ -1,7 +1,7 @@
 /* Collision bodies: a shape in rigid motion that snow may not enter.
  *
- * The collision rule is that of section 8 of the 2013 paper: inelastic, Coulomb friction, or sticky. The same rule
- * is applied to grid velocities and to particle velocities (method.md, steps 5 and 9). */
+ * The collision rule is that of section 8 of the 2013 paper: inelastic, Coulomb friction, or sticky. The same
+ * rule is applied to grid velocities and to particle velocities (method.md, steps 5 and 9). */
 #ifndef FIRN_BODIES_BODY_H
 #define FIRN_BODIES_BODY_H
 
@@ -29,7 +29,8 @@ void body_pose_at(const struct body *body, double time, struct body_pose *pose);
 /* Velocity of the body's material at x (m/s). */
 void body_velocity(const struct body_pose *pose, const double x[3], double out[3]);
 
-/* Applies the collision to velocity v at x; returns true if the rule acted (v was changed, or held to the body). */
+/* Applies the collision to velocity v at x; returns true if the rule acted (v was changed, or held to the
+ * body). */
 bool body_collide(const struct body_pose *pose, const double x[3], double v[3]);
 
 /* Upper bound of the speed of any point of the body (m/s). */

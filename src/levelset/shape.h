@@ -1,7 +1,7 @@
 /* Analytic shapes as signed distances: negative inside, |gradient| = 1 almost everywhere.
  * Snow is seeded inside them and bodies are made of them. Distances never overestimate how near the
- * surface is by more than the metric allows (1-Lipschitz), so a ball around a point may be skipped when the distance at
- * its centre exceeds its radius. */
+ * surface is by more than the metric allows (1-Lipschitz), so a ball around a point may be skipped when the
+ * distance at its centre exceeds its radius. */
 #ifndef FIRN_LEVELSET_SHAPE_H
 #define FIRN_LEVELSET_SHAPE_H
 

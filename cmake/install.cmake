@@ -1,0 +1,27 @@
+# `cmake --install`: the command, libfirn with its header, the scenes, and what another build needs to find it all: firn.pc for
+# pkg-config and firnConfig.cmake for find_package(). Both are relative to where they lie, so the prefix may be chosen late.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS firn_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS firn ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/firn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/firn)
+
+# libfirn is static: whoever links it links all it stands on. Libraries that come without a pkg-config file go in by path.
+file(RELATIVE_PATH FIRN_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" FIRN_PC_PREFIX ${FIRN_PC_PREFIX})
+list(JOIN MPI_C_LIBRARIES " " mpi)
+list(JOIN HDF5_C_LIBRARIES " " hdf5)
+set(FIRN_PC_LIBS "${hdf5} ${mpi} -lm")
+set(FIRN_PC_CFLAGS ${MPI_C_INCLUDE_DIRS})
+list(TRANSFORM FIRN_PC_CFLAGS PREPEND "-I")
+list(JOIN FIRN_PC_CFLAGS " " FIRN_PC_CFLAGS)
+configure_file(cmake/firn.pc.in firn.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/firn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+configure_package_config_file(cmake/firnConfig.cmake.in firnConfig.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/firn
+                              PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/firnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/firnConfig.cmake ${PROJECT_BINARY_DIR}/firnConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/firn)

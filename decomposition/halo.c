@@ -1,0 +1,155 @@
+#include "decomposition/halo.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum { TAG_TILES = 11, TAG_CHAIN = 12, TAG_APART = 14 };
+enum { TO_LEFT, TO_RIGHT, FROM_LEFT, FROM_RIGHT };
+
+struct halo *halo_create(const struct comm *comm)
+{
+  struct halo *halo = mem_alloc(1, sizeof *halo);
+  halo->comm = comm;
+  halo->left = halo->right = -1;
+  return halo;
+}
+
+void halo_destroy(struct halo **halo)
+{
+  if (!*halo) return;
+  for (int k = 0; k < 2; k++) mem_free((*halo)->inbox[k]);
+  for (int k = 0; k < 4; k++) mem_free((*halo)->keys[k]);
+  mem_free(*halo);
+  *halo = NULL;
+}
+
+static uint64_t *key_buffer(struct halo *h, int which, int64_t wanted)
+{
+  if (wanted > h->key_capacity[which]) {
+    mem_free(h->keys[which]);
+    h->key_capacity[which] = wanted + wanted / 2 + 64;
+    h->keys[which] = mem_alloc((size_t)h->key_capacity[which], sizeof(uint64_t));
+  }
+  return h->keys[which];
+}
+
+/* A tile list message: the count of each shared plane, then all keys. */
+static int64_t list_tiles(struct halo *h, int which, const struct grid *g, int32_t plane)
+{
+  const int shared = g->frame.support - 1;
+  int64_t total = shared;
+  for (int k = 0; k < shared; k++) total += grid_plane_tiles(g, plane + k, NULL, 0, NULL);
+  uint64_t *message = key_buffer(h, which, total);
+  int64_t at = shared;
+  for (int k = 0; k < shared; k++) {
+    message[k] = (uint64_t)grid_plane_tiles(g, plane + k, NULL, 0, message + at);
+    at += (int64_t)message[k];
+  }
+  return total;
+}
+
+static void receive_list(struct halo *h, int which, int from, int shared, struct grid_extra *extra)
+{
+  MPI_Status status;
+  MPI_Message message;
+  MPI_Mprobe(from, TAG_TILES, h->comm->mpi, &message, &status);
+  int count;
+  MPI_Get_count(&status, MPI_UINT64_T, &count);
+  uint64_t *list = key_buffer(h, which, count);
+  MPI_Mrecv(list, count, MPI_UINT64_T, &message, &status);
+  const uint64_t *keys = list + shared;
+  for (int k = 0; k < shared; k++) {
+    extra[k] = (struct grid_extra){keys, (int32_t)list[k]};
+    keys += list[k];
+  }
+}
+
+void halo_agree(struct halo *h, const struct slabs *slabs, struct grid *g)
+{
+  const int rank = h->comm->rank, shared = g->frame.support - 1;
+  h->left = rank > 0 && rank < slabs->count ? rank - 1 : -1;
+  h->right = rank + 1 < slabs->count ? rank + 1 : -1;
+  struct grid_extra extra[2 * (MAX_SUPPORT - 1)] = {{NULL, 0}};
+  MPI_Request request[2];
+  int requests = 0;
+  const int neighbour[2] = {h->left, h->right};
+  const int32_t plane[2] = {0, g->planes};
+  for (int side = 0; side < 2; side++) {
+    if (neighbour[side] < 0) continue;
+    const int64_t count = list_tiles(h, TO_LEFT + side, g, plane[side]);
+    MPI_Isend(h->keys[TO_LEFT + side], comm_count(count), MPI_UINT64_T, neighbour[side], TAG_TILES,
+              h->comm->mpi, &request[requests++]);
+    h->messages++;
+    h->bytes += count * (int64_t)sizeof(uint64_t);
+  }
+  for (int side = 0; side < 2; side++)
+    if (neighbour[side] >= 0)
+      receive_list(h, FROM_LEFT + side, neighbour[side], shared, extra + side * shared);
+  MPI_Waitall(requests, request, MPI_STATUSES_IGNORE);
+  grid_number(g, h->left >= 0, h->right >= 0, extra);
+}
+
+/* Doubles of the shared planes that start at node plane `plane`. */
+static int64_t shared_doubles(const struct grid *g, int32_t plane)
+{
+  return (int64_t)(g->plane_tile[plane + g->frame.support - 1] - g->plane_tile[plane]) * TILE_DOUBLES;
+}
+
+/* Adds the parts of cell planes right of a cut to the shared planes from node plane `shared` on, in order. */
+static void add_apart(struct grid *g, enum grid_group group, int32_t shared, const double *apart)
+{
+  const int planes = g->frame.support - 1;
+  for (int j = 0; j < planes; j++)
+    for (int a = 0; j + a < planes; a++) {
+      const double *part = apart + grid_apart_offset(g, shared, j, a);
+      double *sum = g->group[group] + (int64_t)g->plane_tile[shared + j + a] * TILE_DOUBLES;
+      const int64_t count = (int64_t)grid_plane_tile_count(g, shared + j + a) * TILE_DOUBLES;
+      for (int64_t k = 0; k < count; k++) sum[k] += part[k];
+    }
+}
+
+static void send_doubles(struct halo *h, const double *data, int64_t count, int to, int tag,
+                         MPI_Request *request)
+{
+  MPI_Isend(data, comm_count(count), MPI_DOUBLE, to, tag, h->comm->mpi, request);
+  h->messages++;
+  h->bytes += count * (int64_t)sizeof(double);
+}
+
+void halo_exchange(struct halo *h, struct grid *g, const enum grid_group *groups, int count)
+{
+  MPI_Request receive[4], send[4];
+  int receives = 0, sends = 0;
+  const int64_t parts = h->right >= 0 ? grid_apart_offset(g, g->planes, g->frame.support - 1, 0) : 0;
+  if (parts > h->inbox_capacity) {
+    h->inbox_capacity = parts + parts / 2;
+    for (int k = 0; k < 2; k++) {
+      mem_free(h->inbox[k]);
+      h->inbox[k] = mem_alloc((size_t)h->inbox_capacity, sizeof(double));
+    }
+  }
+  for (int k = 0; k < count; k++) {
+    double *group = g->group[groups[k]];
+    if (h->left >= 0) /* our own parts are apart, so the left neighbour's chain may land in place */
+      MPI_Irecv(group, comm_count(shared_doubles(g, 0)), MPI_DOUBLE, h->left, TAG_CHAIN + k, h->comm->mpi,
+                &receive[receives++]);
+    if (h->right >= 0)
+      MPI_Irecv(h->inbox[k], comm_count(parts), MPI_DOUBLE, h->right, TAG_APART + k, h->comm->mpi,
+                &receive[receives++]);
+  }
+  for (int k = 0; k < count; k++) {
+    if (h->left >= 0)
+      send_doubles(h, g->apart[grid_apart_slot(groups[k])], g->apart_doubles, h->left, TAG_APART + k,
+                   &send[sends++]);
+    if (h->right >= 0)
+      send_doubles(h, g->group[groups[k]] + (int64_t)g->plane_tile[g->planes] * TILE_DOUBLES,
+                   shared_doubles(g, g->planes), h->right, TAG_CHAIN + k, &send[sends++]);
+  }
+  MPI_Waitall(receives, receive, MPI_STATUSES_IGNORE);
+  MPI_Waitall(sends, send, MPI_STATUSES_IGNORE); /* the chain is sent from where the sum goes on */
+  for (int k = 0; k < count; k++) {
+    if (h->left >= 0) add_apart(g, groups[k], 0, g->apart[grid_apart_slot(groups[k])]);
+    if (h->right >= 0) add_apart(g, groups[k], g->planes, h->inbox[k]);
+  }
+}

@@ -1,0 +1,49 @@
+/* The history of a run: <output>/history.csv, a header and then one line a step, for plots and for tests.
+ *
+ * What the simulation computed stands first, with 17 digits, and is the same text on any number of ranks;
+ * what the machine did (imbalance, seconds) stands last. Rank 0 only; nothing here calls MPI. */
+#ifndef FIRN_IO_HISTORY_H
+#define FIRN_IO_HISTORY_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum { HISTORY_PHASES = 8 };
+
+struct history_row {
+  int64_t step;
+  double time;           /* s, at the end of the step */
+  double dt;             /* s */
+  int64_t particles;     /* in the domain */
+  int64_t removed;       /* left the domain since the start */
+  int64_t iterations;    /* of the solver in this step */
+  int64_t halvings;      /* of this step */
+  int64_t contact_nodes; /* grid nodes held by a body */
+  int64_t plastic;       /* particles whose stretches were clamped in this step */
+  double mass;           /* kg */
+  double momentum[3];    /* kg m/s */
+  double angular[3];     /* kg m^2/s, about the origin */
+  double kinetic;        /* J */
+  double elastic;        /* J */
+  double potential;      /* J */
+  double max_speed;      /* m/s */
+  double imbalance;      /* busiest rank over the mean */
+  double seconds[HISTORY_PHASES];
+};
+
+struct history;
+
+/* Makes the folder and starts the file anew. phases names the first phase_count entries of seconds; only
+ * those are written. */
+int history_create(struct history **out, const char *output, const char *const *phases, int phase_count,
+                   struct error *err);
+
+/* Appends a line. One that cannot be written is a warning, once: a full disk does not end a run because of
+ * its log. */
+void history_add(struct history *history, const struct history_row *row);
+
+/* Accepts NULL. What was added is on the disk afterwards. */
+void history_destroy(struct history **history);
+
+#endif

@@ -1,0 +1,350 @@
+#include "grid.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t grid_base(const struct grid_frame *frame, int axis, double x)
+{
+  const double u = (x - frame->lower[axis]) * frame->inverse;
+  return (int64_t)floor(frame->support == 4 ? u : u + 0.5);
+}
+
+uint64_t grid_key_of(const struct grid_frame *frame, const double x[3])
+{
+  int64_t base[3];
+  for (int a = 0; a < 3; a++) {
+    const double u = (x[frame->axis[a]] - frame->lower[a]) * frame->inverse;
+    if (!(u >= 0.0 && u <= (double)frame->cells[a])) return UINT64_MAX;
+    base[a] = grid_base(frame, a, x[frame->axis[a]]);
+  }
+  return grid_key(base[0], base[1], base[2]);
+}
+
+struct grid *grid_create(const struct grid_frame *frame)
+{
+  struct grid *grid = mem_alloc(1, sizeof *grid);
+  grid->frame = *frame;
+  return grid;
+}
+
+void grid_destroy(struct grid **grid)
+{
+  if (!*grid) return;
+  struct grid *g = *grid;
+  void *blocks[] = {g->plane_cell, g->cell_start, g->cell_y,     g->cell_z,   g->cell_block, g->block_foot,
+                    g->block_y,    g->block_z,    g->plane_foot, g->foot_key, g->foot_tile,  g->plane_tile,
+                    g->tile_key,   g->apart[0],   g->apart[1],   g->stamp,    g->keys};
+  for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) mem_free(blocks[k]);
+  for (int k = 0; k < GRID_GROUPS; k++) mem_free(g->group[k]);
+  mem_free(g);
+  *grid = NULL;
+}
+
+/* Capacity to grow to: half as much again, so that a growing scene settles. */
+static int32_t grown(int64_t wanted)
+{
+  const int64_t capacity = wanted + wanted / 2 + 64;
+  if (capacity > INT32_MAX)
+    firn_fatal("%lld grid entries on one rank are too many: use more ranks", (long long)wanted);
+  return (int32_t)capacity;
+}
+
+static void reserve_planes(struct grid *g, int32_t planes)
+{
+  if (g->plane_cell && g->planes == planes) return;
+  mem_free(g->plane_cell);
+  mem_free(g->plane_foot);
+  mem_free(g->plane_tile);
+  g->plane_cell = mem_alloc((size_t)planes + 1, sizeof *g->plane_cell);
+  g->plane_foot = mem_alloc((size_t)planes + 1, sizeof *g->plane_foot);
+  g->plane_tile = mem_alloc((size_t)planes + MAX_SUPPORT + 1, sizeof *g->plane_tile);
+}
+
+static void reserve_cells(struct grid *g, int32_t wanted)
+{
+  if (wanted + 1 <= g->cell_capacity) return;
+  const int32_t capacity = grown(wanted);
+  const size_t kept = (size_t)g->cell_count, size = (size_t)capacity;
+  g->cell_start = mem_resize(g->cell_start, kept, size, sizeof *g->cell_start);
+  g->cell_y = mem_resize(g->cell_y, kept, size, sizeof *g->cell_y);
+  g->cell_z = mem_resize(g->cell_z, kept, size, sizeof *g->cell_z);
+  g->cell_block = mem_resize(g->cell_block, kept, size, sizeof *g->cell_block);
+  g->cell_capacity = capacity;
+}
+
+static void reserve_blocks(struct grid *g, int32_t wanted)
+{
+  if (wanted <= g->block_capacity) return;
+  const int32_t capacity = grown(wanted);
+  const size_t kept = (size_t)g->block_count, size = (size_t)capacity;
+  g->block_foot = mem_resize(g->block_foot, 4 * kept, 4 * size, sizeof *g->block_foot);
+  g->block_y = mem_resize(g->block_y, kept, size, sizeof *g->block_y);
+  g->block_z = mem_resize(g->block_z, kept, size, sizeof *g->block_z);
+  g->block_capacity = capacity;
+}
+
+static void reserve_foot(struct grid *g, int32_t wanted)
+{
+  if (wanted <= g->foot_capacity) return;
+  const int32_t capacity = grown(wanted);
+  g->foot_key = mem_resize(g->foot_key, (size_t)g->foot_count, (size_t)capacity, sizeof *g->foot_key);
+  mem_free(g->foot_tile);
+  g->foot_tile = mem_alloc((size_t)capacity * MAX_SUPPORT, sizeof *g->foot_tile);
+  g->foot_capacity = capacity;
+}
+
+static void reserve_tiles(struct grid *g, int32_t wanted)
+{
+  if (wanted <= g->tile_capacity) return;
+  const int32_t capacity = grown(wanted);
+  mem_free(g->tile_key);
+  g->tile_key = mem_alloc((size_t)capacity, sizeof *g->tile_key);
+  for (int k = 0; k < GRID_GROUPS; k++) {
+    mem_free(g->group[k]);
+    g->group[k] = NULL;
+  }
+  g->tile_capacity = capacity;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int32_t sort_unique(uint64_t *keys, int32_t count)
+{
+  bool sorted = true;
+  for (int32_t k = 1; k < count && sorted; k++) sorted = keys[k - 1] <= keys[k];
+  if (!sorted) qsort(keys, (size_t)count, sizeof *keys, compare_keys);
+  int32_t kept = 0;
+  for (int32_t k = 0; k < count; k++)
+    if (kept == 0 || keys[k] != keys[kept - 1]) keys[kept++] = keys[k];
+  return kept;
+}
+
+static int32_t find_key(const uint64_t *keys, int32_t count, uint64_t key)
+{
+  int32_t low = 0;
+  while (count > 1) {
+    const int32_t half = count / 2;
+    if (keys[low + half] <= key) low += half;
+    count -= half;
+  }
+  return low;
+}
+
+/* The cells: one for each run of equal keys. */
+static void collect_cells(struct grid *g, const uint64_t *keys, int32_t count)
+{
+  const int mask = (1 << GRID_INDEX_BITS) - 1;
+  g->cell_count = g->largest_cell = 0;
+  int32_t plane = 0;
+  g->plane_cell[0] = 0;
+  for (int32_t k = 0; k < count;) {
+    int32_t end = k + 1;
+    while (end < count && keys[end] == keys[k]) end++;
+    const int32_t here = grid_key_plane(keys[k]) - g->first;
+    FIRN_ASSERT(here >= plane && here < g->planes);
+    while (plane < here) g->plane_cell[++plane] = g->cell_count;
+    reserve_cells(g, g->cell_count + 1);
+    g->cell_start[g->cell_count] = k;
+    g->cell_y[g->cell_count] = (int32_t)(keys[k] >> GRID_INDEX_BITS & (uint64_t)mask);
+    g->cell_z[g->cell_count] = (int32_t)(keys[k] & (uint64_t)mask);
+    g->cell_count++;
+    if (end - k > g->largest_cell) g->largest_cell = end - k;
+    k = end;
+  }
+  while (plane < g->planes) g->plane_cell[++plane] = g->cell_count;
+  reserve_cells(g, g->cell_count + 1);
+  g->cell_start[g->cell_count] = count;
+}
+
+/* The blocks of one plane: cells come in rows, so a tile's cells are found through a stamp for each z tile of
+ * the current tile row. */
+static void collect_blocks(struct grid *g, int32_t plane, int32_t z_offset)
+{
+  const int reach = g->frame.support - 1;
+  const int32_t plane_first = g->block_count;
+  int32_t row_first = plane_first, row_tile = -1;
+  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
+    const int32_t ty = g->cell_y[c] / TILE_Y, tz = g->cell_z[c] / TILE_Z;
+    if (ty != row_tile) {
+      row_tile = ty;
+      row_first = g->block_count;
+    }
+    int32_t *stamp = &g->stamp[tz - z_offset];
+    if (*stamp < row_first || *stamp >= g->block_count) {
+      reserve_blocks(g, g->block_count + 1);
+      *stamp = g->block_count++;
+      g->block_y[*stamp] = ty;
+      g->block_z[*stamp] = tz;
+      for (int k = 0; k < 4; k++) g->block_foot[4 * *stamp + k] = -1;
+    }
+    g->cell_block[c] = *stamp;
+    const int past_y = g->cell_y[c] % TILE_Y + reach >= TILE_Y,
+              past_z = g->cell_z[c] % TILE_Z + reach >= TILE_Z;
+    int32_t *foot = &g->block_foot[4 * *stamp];
+    foot[0] = 0;
+    if (past_z) foot[1] = 0;
+    if (past_y) foot[2] = 0;
+    if (past_y && past_z) foot[3] = 0;
+  }
+}
+
+/* The footprint of one plane, from its blocks [block, g->block_count). */
+static void collect_footprint(struct grid *g, int32_t plane, int32_t block)
+{
+  const int64_t wanted = 4 * (int64_t)(g->block_count - block);
+  if (wanted > g->key_capacity) {
+    mem_free(g->keys);
+    g->key_capacity = wanted + wanted / 2;
+    g->keys = mem_alloc((size_t)g->key_capacity, sizeof *g->keys);
+  }
+  int32_t count = 0;
+  for (int32_t b = block; b < g->block_count; b++)
+    for (int k = 0; k < 4; k++)
+      if (g->block_foot[4 * b + k] == 0)
+        g->keys[count++] = grid_tile_key(g->block_y[b] + k / 2, g->block_z[b] + k % 2);
+  count = sort_unique(g->keys, count);
+  reserve_foot(g, g->foot_count + count);
+  memcpy(g->foot_key + g->foot_count, g->keys, (size_t)count * sizeof *g->keys);
+  for (int32_t b = block; b < g->block_count; b++)
+    for (int k = 0; k < 4; k++)
+      if (g->block_foot[4 * b + k] == 0)
+        g->block_foot[4 * b + k] =
+            find_key(g->keys, count, grid_tile_key(g->block_y[b] + k / 2, g->block_z[b] + k % 2));
+  g->foot_count += count;
+  g->plane_foot[plane + 1] = g->foot_count;
+  if (count > g->largest_footprint) g->largest_footprint = count;
+}
+
+void grid_collect(struct grid *g, int32_t first, int32_t planes, const uint64_t *keys, int32_t count)
+{
+  reserve_planes(g, planes);
+  g->first = first;
+  g->planes = planes;
+  collect_cells(g, keys, count);
+
+  int32_t low = INT32_MAX, high = 0;
+  for (int32_t c = 0; c < g->cell_count; c++) {
+    const int32_t tz = g->cell_z[c] / TILE_Z;
+    if (tz < low) low = tz;
+    if (tz > high) high = tz;
+  }
+  if (g->cell_count && high - low + 1 > g->stamp_capacity) {
+    mem_free(g->stamp);
+    g->stamp_capacity = high - low + 65;
+    g->stamp = mem_alloc((size_t)g->stamp_capacity, sizeof *g->stamp);
+  }
+  for (int64_t k = 0; k < g->stamp_capacity; k++) g->stamp[k] = -1;
+
+  g->block_count = g->foot_count = g->largest_footprint = 0;
+  g->plane_foot[0] = 0;
+  for (int32_t plane = 0; plane < planes; plane++) {
+    const int32_t block = g->block_count;
+    collect_blocks(g, plane, low);
+    collect_footprint(g, plane, block);
+  }
+}
+
+int32_t grid_plane_tiles(const struct grid *g, int32_t plane, const uint64_t *extra, int32_t extra_count,
+                         uint64_t *out)
+{
+  const uint64_t *head[MAX_SUPPORT + 1], *end[MAX_SUPPORT + 1];
+  int lists = 0;
+  for (int a = 0; a < g->frame.support; a++) {
+    const int32_t cell_plane = plane - a;
+    if (cell_plane < 0 || cell_plane >= g->planes) continue;
+    head[lists] = g->foot_key + g->plane_foot[cell_plane];
+    end[lists++] = g->foot_key + g->plane_foot[cell_plane + 1];
+  }
+  head[lists] = extra;
+  end[lists++] = extra + extra_count;
+  int32_t count = 0;
+  for (;;) {
+    uint64_t least = UINT64_MAX;
+    for (int k = 0; k < lists; k++)
+      if (head[k] < end[k] && *head[k] < least) least = *head[k];
+    if (least == UINT64_MAX) return count;
+    for (int k = 0; k < lists; k++)
+      if (head[k] < end[k] && *head[k] == least) head[k]++;
+    if (out) out[count] = least;
+    count++;
+  }
+}
+
+static struct grid_extra extra_of(const struct grid *g, const struct grid_extra *extra, int32_t plane)
+{
+  const int shared = g->frame.support - 1;
+  if (g->has_left && plane < shared) return extra[plane];
+  if (g->has_right && plane >= g->planes) return extra[shared + plane - g->planes];
+  return (struct grid_extra){NULL, 0};
+}
+
+void grid_number(struct grid *g, bool has_left, bool has_right,
+                 const struct grid_extra extra[2 * (MAX_SUPPORT - 1)])
+{
+  g->has_left = has_left;
+  g->has_right = has_right;
+  g->node_planes = g->planes + g->frame.support - 1;
+  g->plane_tile[0] = 0;
+  int64_t total = 0;
+  for (int32_t plane = 0; plane < g->node_planes; plane++) {
+    const struct grid_extra x = extra_of(g, extra, plane);
+    total += grid_plane_tiles(g, plane, x.keys, x.count, NULL);
+    if (total > INT32_MAX)
+      firn_fatal("%lld grid tiles on one rank are too many: use more ranks", (long long)total);
+    g->plane_tile[plane + 1] = (int32_t)total;
+  }
+  reserve_tiles(g, (int32_t)total);
+  g->tile_count = (int32_t)total;
+  for (int32_t plane = 0; plane < g->node_planes; plane++) {
+    const struct grid_extra x = extra_of(g, extra, plane);
+    grid_plane_tiles(g, plane, x.keys, x.count, g->tile_key + g->plane_tile[plane]);
+  }
+  for (int32_t plane = 0; plane < g->planes; plane++)
+    for (int a = 0; a < g->frame.support; a++) {
+      int32_t tile = g->plane_tile[plane + a];
+      for (int32_t f = g->plane_foot[plane]; f < g->plane_foot[plane + 1]; f++) {
+        while (g->tile_key[tile] != g->foot_key[f]) tile++;
+        g->foot_tile[f * MAX_SUPPORT + a] = tile;
+      }
+    }
+
+  g->apart_doubles = has_left ? grid_apart_offset(g, 0, g->frame.support - 1, 0) : 0;
+  if (g->apart_doubles <= g->apart_capacity) return;
+  g->apart_capacity = g->apart_doubles + g->apart_doubles / 2;
+  for (int k = 0; k < 2; k++) {
+    mem_free(g->apart[k]);
+    g->apart[k] = mem_alloc((size_t)g->apart_capacity, sizeof(double));
+  }
+}
+
+void grid_clear(struct grid *g, enum grid_group group)
+{
+  if (!g->group[group]) g->group[group] = mem_alloc((size_t)g->tile_capacity * TILE_DOUBLES, sizeof(double));
+  memset(g->group[group], 0, (size_t)g->tile_count * TILE_DOUBLES * sizeof(double));
+  if (g->has_left) memset(g->apart[grid_apart_slot(group)], 0, (size_t)g->apart_doubles * sizeof(double));
+}
+
+int64_t grid_apart_offset(const struct grid *g, int32_t shared, int j, int a)
+{
+  const int planes = g->frame.support - 1;
+  int64_t tiles = 0;
+  for (int row = 0; row <= j; row++)
+    for (int k = 0; row + k < planes && (row < j || k < a); k++)
+      tiles += grid_plane_tile_count(g, shared + row + k);
+  return tiles * TILE_DOUBLES;
+}
+
+double *grid_target(const struct grid *g, enum grid_group group, int j, int a)
+{
+  if (!g->has_left || j + a >= g->frame.support - 1) return g->group[group];
+  return g->apart[grid_apart_slot(group)] + grid_apart_offset(g, 0, j, a) -
+         (int64_t)g->plane_tile[j + a] * TILE_DOUBLES;
+}

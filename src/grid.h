@@ -1,0 +1,159 @@
+/* The grid: node planes of small tiles, present only where there is snow.
+ *
+ * Indices. Grid axis 0 is the slab axis (any world axis, see `axis`), 1 and 2 the others. A particle's *base*
+ * is the first node of its stencil on each axis; it has weight on nodes base .. base + support - 1. Node n
+ * stands at lower + h (n - 1): the first node lies one cell outside the domain, so bases and nodes start at 0
+ * and a stencil always exists. "Cell" means all particles of one base, and particles are ordered by (cell,
+ * id).
+ *
+ * Storage. A node plane (fixed axis-0 index) is a sorted list of active tiles, 4 x 8 nodes on axes 1 and 2,
+ * anchored at index 0. Tiles of a plane are contiguous in memory, so a shared plane is sent as it lies. Every
+ * node has groups of four doubles that one kernel touches together; channel 0 is a scalar, channels 1..3 a
+ * vector in world axes.
+ *
+ * Everything is rebuilt each step from the sorted particles in arrays that are reused: no allocation once
+ * sizes have settled, and cost and memory follow the snow, never the box. */
+#ifndef FIRN_GRID_H
+#define FIRN_GRID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  TILE_Y = 4,
+  TILE_Z = 8,
+  TILE_NODES = TILE_Y * TILE_Z,
+  TILE_DOUBLES = TILE_NODES * 4,
+  MAX_SUPPORT = 4,
+  GRID_INDEX_BITS = 21, /* of one axis in a cell key */
+};
+
+enum grid_group {
+  GROUP_MOMENTUM, /* mass, momentum; after the velocity update: mass, velocity at time n */
+  GROUP_VELOCITY, /* 0, force; after the velocity update: contact (0 or 1), velocity v* and then v(n+1) */
+  GROUP_R,        /* conjugate residual: residual, direction, and their products with A */
+  GROUP_P,
+  GROUP_AR,
+  GROUP_AP,
+  GRID_GROUPS
+};
+
+struct grid_frame { /* where the grid lies in the world; fixed for a run */
+  int support;      /* nodes a stencil has an axis: 4 cubic, 3 quadratic */
+  int axis[3];      /* world axis of grid axis 0, 1, 2 */
+  double lower[3];  /* m, by grid axis */
+  double spacing;   /* m */
+  double inverse;   /* 1 / spacing */
+  int64_t cells[3]; /* by grid axis */
+};
+
+struct grid {
+  struct grid_frame frame;
+
+  /* Cells of this rank: bases [first, first + planes) on axis 0. */
+  int32_t first, planes;
+  int32_t *plane_cell; /* [planes + 1] cells of a plane */
+  int32_t cell_count, cell_capacity;
+  int32_t *cell_start; /* [cell_count + 1] first particle */
+  int32_t *cell_y, *cell_z, *cell_block;
+  int32_t largest_cell; /* particles in the fullest one */
+
+  /* Blocks: the cells of a plane that share a tile; for each, which footprint entries its stencils reach. */
+  int32_t block_count, block_capacity;
+  int32_t *block_foot; /* [4 block_count] by (dy, dz), -1 where not reached */
+  int32_t *block_y, *block_z;
+
+  /* Footprint of a cell plane: the (y, z) tiles its stencils touch, the same on each of its `support` node
+   * planes. */
+  int32_t *plane_foot; /* [planes + 1] */
+  int32_t foot_count, foot_capacity;
+  uint64_t *foot_key;
+  int32_t
+      *foot_tile; /* [support foot_count]: tile of entry f on the a-th node plane is [f * MAX_SUPPORT + a] */
+  int32_t largest_footprint; /* entries in the largest one */
+
+  /* Node planes [first, first + node_planes), node_planes = planes + support - 1. */
+  int32_t node_planes;
+  int32_t *plane_tile; /* [node_planes + 1] */
+  int32_t tile_count, tile_capacity;
+  uint64_t *tile_key;
+  double *group[GRID_GROUPS]; /* [TILE_DOUBLES tile_count] each; NULL until first wanted */
+
+  /* Contributions that a left neighbour wants apart from their sum, see halo.h. */
+  bool has_left, has_right;
+  double *apart[2]; /* of GROUP_MOMENTUM, and of any other group */
+  int64_t apart_doubles, apart_capacity;
+
+  int32_t *stamp; /* scratch of the build */
+  int64_t stamp_capacity;
+  uint64_t *keys;
+  int64_t key_capacity;
+};
+
+/* Cell key: sorts as (plane, y, z). */
+static inline uint64_t grid_key(int64_t plane, int64_t y, int64_t z)
+{
+  return (uint64_t)plane << 2 * GRID_INDEX_BITS | (uint64_t)y << GRID_INDEX_BITS | (uint64_t)z;
+}
+
+static inline int32_t grid_key_plane(uint64_t key)
+{
+  return (int32_t)(key >> 2 * GRID_INDEX_BITS);
+}
+
+static inline uint64_t grid_tile_key(int64_t tile_y, int64_t tile_z)
+{
+  return (uint64_t)tile_y << 32 | (uint64_t)tile_z;
+}
+
+/* Base of a position on one grid axis. The kernels compute the same expression lane by lane. */
+int64_t grid_base(const struct grid_frame *frame, int axis, double x);
+
+/* Key of a position (m, world axes); UINT64_MAX outside the domain or not finite. */
+uint64_t grid_key_of(const struct grid_frame *frame, const double x[3]);
+
+struct grid *grid_create(const struct grid_frame *frame);
+void grid_destroy(struct grid **grid);
+
+/* First half of the rebuild: cells, blocks and footprints from sorted cell keys, all within [first, first +
+ * planes). */
+void grid_collect(struct grid *grid, int32_t first, int32_t planes, const uint64_t *keys, int32_t count);
+
+/* Sorted tile keys of one node plane as this rank alone would have them, merged with `extra` (sorted, may be
+ * empty). Returns the count; `out` must hold it (out NULL: only count). */
+int32_t grid_plane_tiles(const struct grid *grid, int32_t plane, const uint64_t *extra, int32_t extra_count,
+                         uint64_t *out);
+
+/* Second half: numbers the tiles. extra[k] are the neighbours' tiles on shared plane k: of the left cut first
+ * (support - 1 planes from `first`), then of the right cut (support - 1 planes from first + planes). */
+struct grid_extra {
+  const uint64_t *keys;
+  int32_t count;
+};
+void grid_number(struct grid *grid, bool has_left, bool has_right,
+                 const struct grid_extra extra[2 * (MAX_SUPPORT - 1)]);
+
+/* Zeroes a group over all active tiles (and makes it on first use); `apart` too where a left neighbour
+ * exists. */
+void grid_clear(struct grid *grid, enum grid_group group);
+
+/* Where cell plane `first + j` adds its part for node plane `first + j + a`: tile t at result + t *
+ * TILE_DOUBLES. */
+double *grid_target(const struct grid *grid, enum grid_group group, int j, int a);
+
+/* The parts that belong to a cut: those of the cell planes right of it for the shared planes, which start at
+ * node plane `shared`. Offset (doubles) of the part of cell plane j for shared plane j + a; (support - 1, 0)
+ * gives the size of all. */
+int64_t grid_apart_offset(const struct grid *grid, int32_t shared, int j, int a);
+
+static inline int grid_apart_slot(enum grid_group group)
+{
+  return group == GROUP_MOMENTUM ? 0 : 1;
+}
+
+static inline int32_t grid_plane_tile_count(const struct grid *grid, int32_t node_plane)
+{
+  return grid->plane_tile[node_plane + 1] - grid->plane_tile[node_plane];
+}
+
+#endif

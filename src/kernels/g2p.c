@@ -1,0 +1,226 @@
+/* Grid to particles: method.md, steps 7 to 10. Results go to the scratch; the old state stays until the step
+ * is accepted. */
+#include "kernels/stencil.h"
+
+#include <math.h>
+
+/* The bodies that a window's particles could touch. */
+struct near_bodies {
+  const struct body_pose *first; /* all poses, in scene order */
+  uint64_t mask;                 /* those near; a body beyond the 64th is always taken as near */
+  int count;
+};
+
+static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_t window,
+                      struct near_bodies *near)
+{
+  const struct grid *g = t->grid;
+  const struct grid_frame *frame = &g->frame;
+  int32_t low[2] = {g->cell_y[c], g->cell_z[c]}, high[2] = {low[0], low[1]};
+  for (int32_t k = c + 1; k < window; k++) {
+    const int32_t at[2] = {g->cell_y[k], g->cell_z[k]};
+    for (int d = 0; d < 2; d++) {
+      if (at[d] < low[d]) low[d] = at[d];
+      if (at[d] > high[d]) high[d] = at[d];
+    }
+  }
+  /* Particles of base b lie within [b - 1/2, b + 1] cells, whichever the kernel. */
+  const double from[3] = {g->first + plane - 0.5, low[0] - 0.5, low[1] - 0.5};
+  const double to[3] = {g->first + plane + 1.0, high[0] + 1.0, high[1] + 1.0};
+  double center[3], radius2 = 0.0;
+  for (int a = 0; a < 3; a++) {
+    center[frame->axis[a]] = frame->lower[a] + 0.5 * (from[a] + to[a]) * frame->spacing;
+    const double half = 0.5 * (to[a] - from[a]) * frame->spacing;
+    radius2 += half * half;
+  }
+  const double radius = 1.001 * sqrt(radius2);
+  *near = (struct near_bodies){.first = t->poses};
+  for (int k = 0; k < t->pose_count; k++) {
+    if (k < 64 && shape_distance(&t->poses[k].shape, center, NULL) > radius) continue;
+    if (k < 64) near->mask |= (uint64_t)1 << k;
+    near->count = k + 1;
+  }
+}
+
+static int collide_lanes(const struct near_bodies *near, int lanes, const v8 x[3], v8 v[3])
+{
+  int contacts = 0;
+  for (int l = 0; l < lanes; l++) {
+    const double at[3] = {x[0][l], x[1][l], x[2][l]};
+    double velocity[3] = {v[0][l], v[1][l], v[2][l]};
+    bool acted = false;
+    for (int k = 0; k < near->count; k++)
+      if (k >= 64 || near->mask >> k & 1) acted |= body_collide(&near->first[k], at, velocity);
+    if (!acted) continue;
+    contacts++;
+    for (int d = 0; d < 3; d++) v[d][l] = velocity[d];
+  }
+  return contacts;
+}
+
+static int64_t count_lanes(m8 mask)
+{
+  int64_t count = 0;
+  for (int l = 0; l < LANES; l++) count -= mask[l];
+  return count;
+}
+
+static double largest_lane(v8 a)
+{
+  double largest = a[0];
+  for (int l = 1; l < LANES; l++)
+    if (a[l] > largest) largest = a[l];
+  return largest;
+}
+
+static void note_trouble(struct step_result *result, enum trouble kind, m8 mask, int32_t s)
+{
+  if (!m8_any(mask) || result->trouble >= kind) return;
+  result->trouble = kind;
+  for (int l = LANES - 1; l >= 0; l--)
+    if (mask[l]) result->trouble_particle = s + l;
+}
+
+/* Cell keys of the new positions. */
+static void store_keys(const struct transfer *t, int32_t s, m8 live, const v8 x[3],
+                       struct step_result *result)
+{
+  const struct grid_frame *frame = &t->grid->frame;
+  m8 inside = ~(m8){0}, key = {0};
+  for (int a = 0; a < 3; a++) {
+    const v8 u = (x[frame->axis[a]] - v8_set(frame->lower[a])) * v8_set(frame->inverse);
+    const m8 here = (u >= v8_set(0.0)) & (u <= v8_set((double)frame->cells[a]));
+    const v8 base = stencil_floor(frame->support == 4 ? u : u + v8_set(0.5));
+    inside &= here;
+    key = key << GRID_INDEX_BITS | __builtin_convertvector(v8_select(here, base, v8_set(0.0)), m8);
+  }
+  key |= ~inside;
+  memcpy(t->next->key + s, &key, sizeof key);
+  result->outside += count_lanes(~inside & live);
+}
+
+/* Steps 7 to 10 for particles s .. s + lanes - 1, from their gathered rows. */
+static void update_batch(struct transfer *t, int32_t s, int lanes, const double *gathered,
+                         const double *affine, const struct near_bodies *near, struct step_result *result)
+{
+  const struct particles *p = t->p;
+  const struct scratch *next = t->next;
+  const struct grid_frame *frame = &t->grid->frame;
+  const m8 live = m8_first(lanes);
+  const v8 dt = v8_set(t->dt), zero = v8_set(0.0);
+  v8 rows[16], g[9], f[9], trial[9], v[3], x[3];
+  gathered_lanes(gathered, rows);
+  gathered_gradient(frame, rows, stencil_scale(frame, t->mls ? OFFSET : GRADIENT), g);
+  if (t->affine && !t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
+  if (t->affine) {
+    v8 b[9];
+    gathered_gradient(frame, rows, frame->spacing, b);
+    for (int k = 0; k < 9; k++) v8_store(next->b[k] + s, b[k]);
+  }
+
+  v8 norm2 = zero;
+  for (int k = 0; k < 9; k++) {
+    norm2 = v8_fma(g[k], g[k], norm2);
+    f[k] = v8_load(p->fe[k] + s);
+  }
+  snow_multiply(g, f, trial);
+  for (int k = 0; k < 9; k++) trial[k] = v8_fma(dt, trial[k], f[k]);
+  const struct snow_lanes material = snow_gather(t->materials, p->material + s);
+  v8 jp = v8_load(p->jp + s);
+  const struct snow_returned found = snow_return(&material, trial, &jp);
+  for (int k = 0; k < 9; k++) v8_store(next->fe[k] + s, trial[k]);
+  v8_store(next->jp + s, jp);
+
+  const v8 flip = v8_set(t->affine ? 0.0 : t->flip);
+  for (int d = 0; d < 3; d++) {
+    x[d] = v8_load(p->x[d] + s);
+    v[d] = rows[1 + d];
+    if (!t->affine && t->flip != 0.0) v[d] = v8_fma(flip, v8_load(p->v[d] + s), v[d]);
+  }
+  if (near->count) result->contacts += collide_lanes(near, lanes, x, v);
+
+  v8 speed2 = zero;
+  m8 crossing = {0};
+  for (int d = 0; d < 3; d++) {
+    speed2 = v8_fma(v[d], v[d], speed2);
+    crossing |= v8_abs(dt * v[d]) > v8_set(frame->spacing);
+    x[d] = v8_fma(dt, v[d], x[d]);
+    v8_store(next->v[d] + s, v[d]);
+    v8_store(next->x[d] + s, x[d]);
+  }
+  store_keys(t, s, live, x, result);
+
+  const v8 all = speed2 + norm2 + jp + trial[0] + trial[4] + trial[8];
+  note_trouble(result, TROUBLE_GRADIENT, (dt * dt * norm2 > v8_set(0.25)) & live, s);
+  note_trouble(result, TROUBLE_INVERTED, found.inverted & live, s);
+  note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
+  note_trouble(result, TROUBLE_NOT_FINITE, ~(v8_abs(all) <= v8_set(1e300)) & live, s);
+  result->plastic += count_lanes(found.plastic & live);
+  result->max_speed = fmax(result->max_speed, largest_lane(v8_select(live, v8_sqrt(speed2), zero)));
+  m8 clamped;
+  const v8 factor = snow_hardening(&material, jp, &clamped);
+  result->hardened_to_limit += count_lanes(clamped & live);
+  if (!t->want_sound) return;
+  const v8 stiffness = (material.lambda + v8_set(2.0) * material.mu) * factor;
+  const v8 sound = v8_sqrt(stiffness * v8_load(p->volume + s) / v8_load(p->mass + s));
+  result->max_sound = fmax(result->max_sound, largest_lane(v8_select(live, sound, zero)));
+}
+
+/* Gathers for the particles of one run. */
+ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
+                              int32_t run, int32_t s, int support)
+{
+  const struct grid *g = t->grid;
+  const bool flip = !t->affine && t->flip != 0.0, twice = t->affine && !t->mls;
+  struct span span, old;
+  struct stencil_nodes nodes, mixed;
+  span_load(&span, g, plane, c, g->group[GROUP_VELOCITY]);
+  if (flip) { /* v_p = flip v_p + sum w (v(n+1) - flip v(n)): one gather of the difference */
+    span_load(&old, g, plane, c, g->group[GROUP_MOMENTUM]);
+    double *o = &old.node[0][0][0];
+    const double *n = &span.node[0][0][0];
+    for (int k = 0; k < MAX_SUPPORT * MAX_SUPPORT * SPAN_NODES * 4; k += 8)
+      v8_store(o + k, v8_fma(v8_set(-t->flip), v8_load(o + k), v8_load(n + k)));
+  }
+  for (; c < run; c++) {
+    const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
+    const struct record *rec = (const struct record *)w->records[0] + begin;
+    double *out = w->out[0] + begin * GATHERED_DOUBLES;
+    stencil_nodes_load(&nodes, &span, g->cell_z[c] % TILE_Z, support);
+    if (flip) {
+      stencil_nodes_load(&mixed, &old, g->cell_z[c] % TILE_Z, support);
+      gather_cell(rec, count, &nodes, &mixed, support, out);
+    } else {
+      gather_cell(rec, count, &nodes, NULL, support, out);
+    }
+    if (twice)
+      gather_cell((const struct record *)w->records[1] + begin, count, &nodes, NULL, support,
+                  w->out[1] + begin * GATHERED_DOUBLES);
+  }
+}
+
+void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct step_result *result)
+{
+  const struct grid *g = t->grid;
+  const int32_t end = g->plane_cell[plane + 1];
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c], n = g->cell_start[window] - s;
+    struct near_bodies near;
+    find_near(t, plane, c, window, &near);
+    for (int32_t i = 0; i < n; i += LANES) {
+      stencil_records(t, s + i, t->mls ? OFFSET : GRADIENT, (struct record *)w->records[0] + i);
+      if (t->affine && !t->mls) stencil_records(t, s + i, OFFSET, (struct record *)w->records[1] + i);
+    }
+    while (c < window) {
+      const int32_t run = stencil_run_end(g, c, window);
+      if (g->frame.support == 4)
+        gather_run(t, w, plane, c, run, s, 4);
+      else
+        gather_run(t, w, plane, c, run, s, 3);
+      c = run;
+    }
+    for (int32_t i = 0; i < n; i += LANES)
+      update_batch(t, s + i, n - i < LANES ? n - i : LANES, w->out[0] + i * GATHERED_DOUBLES,
+                   w->out[1] + i * GATHERED_DOUBLES, &near, result);
+  }
+}

@@ -1,0 +1,79 @@
+/* The product with the Hessian of the elastic energy: gather the gradient, apply the tangent, scatter, in one
+ * pass over the particles (method.md, step 6). The principal frames of F_E were kept by P2G. */
+#include "kernels/stencil.h"
+
+static void tangent_batch(const struct transfer *t, int32_t s, const double *gathered, struct record *rec,
+                          double scale)
+{
+  const struct scratch *keep = t->next;
+  const struct grid_frame *frame = &t->grid->frame;
+  v8 rows[16], g[9], u[9], sigma[3], stress[9], coefficient[3][3];
+  gathered_lanes(gathered, rows);
+  gathered_gradient(frame, rows, scale, g);
+  for (int k = 0; k < 9; k++) u[k] = v8_load(SCRATCH_U(keep)[k] + s);
+  for (int k = 0; k < 3; k++) sigma[k] = v8_load(SCRATCH_SIGMA(keep)[k] + s);
+  snow_tangent(u, sigma, v8_load(SCRATCH_MU(keep) + s), v8_load(SCRATCH_LAMBDA(keep) + s), g, stress);
+  for (int a = 0; a < 3; a++)
+    for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * v8_set(scale);
+  const v8 zero[3] = {v8_set(0.0), v8_set(0.0), v8_set(0.0)};
+  stencil_values(rec, v8_set(0.0), zero, coefficient);
+}
+
+ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
+                                  int32_t window, int32_t end, const double *in, struct span *out,
+                                  bool *continued, int support)
+{
+  const struct grid *g = t->grid;
+  const enum linear linear = t->mls ? OFFSET : GRADIENT;
+  const int32_t s = g->cell_start[c], n = g->cell_start[window] - s, first = c;
+  const int32_t foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
+  struct record *rec = w->records[0];
+  struct span span;
+  struct stencil_nodes nodes;
+  for (int32_t i = 0; i < n; i += LANES) stencil_records(t, s + i, linear, rec + i);
+  while (c < window) {
+    const int32_t run = stencil_run_end(g, c, window);
+    span_load(&span, g, plane, c, in);
+    for (; c < run; c++) {
+      const int32_t begin = g->cell_start[c] - s;
+      stencil_nodes_load(&nodes, &span, g->cell_z[c] % TILE_Z, support);
+      gather_cell(rec + begin, g->cell_start[c + 1] - g->cell_start[c], &nodes, NULL, support,
+                  w->out[0] + begin * GATHERED_DOUBLES);
+    }
+  }
+  const double scale = stencil_scale(&g->frame, linear);
+  for (int32_t i = 0; i < n; i += LANES)
+    tangent_batch(t, s + i, w->out[0] + i * GATHERED_DOUBLES, rec + i, scale);
+  for (c = first; c < window;) {
+    const int32_t run = stencil_run_end(g, c, window);
+    const bool goes_on =
+        run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
+    span_begin(out, *continued);
+    for (int32_t k = c; k < run; k++)
+      scatter_cell(rec + (g->cell_start[k] - s), g->cell_start[k + 1] - g->cell_start[k], out,
+                   g->cell_z[k] % TILE_Z, support, false, true);
+    span_flush(out, g, c, foot_count, goes_on, w->q);
+    *continued = goes_on;
+    c = run;
+  }
+}
+
+void KERNEL(hessian)(struct transfer *t, struct workspace *w, int32_t plane, enum grid_group in,
+                     enum grid_group out)
+{
+  struct grid *g = t->grid;
+  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
+  if (g->plane_cell[plane] == end) return;
+  memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
+  struct span span;
+  bool continued = false;
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t window = stencil_window_end(g, c, end);
+    if (g->frame.support == 4)
+      hessian_window(t, w, plane, c, window, end, g->group[in], &span, &continued, 4);
+    else
+      hessian_window(t, w, plane, c, window, end, g->group[in], &span, &continued, 3);
+    c = window;
+  }
+  scatter_plane_end(g, plane, out, w->q);
+}

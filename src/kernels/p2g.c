@@ -1,0 +1,229 @@
+/* Particles to grid: method.md, steps 1 to 3, and the estimate of V0. */
+#include "kernels/stencil.h"
+
+/* Sums over a plane's particles, in lanes; folded in fixed order when the plane is done. */
+struct tally {
+  v8 sum[MEASURED_COUNT];
+};
+
+static void tally_batch(struct tally *tally, const struct transfer *t, int32_t s, int lanes, v8 energy)
+{
+  const struct particles *p = t->p;
+  const m8 live = m8_first(lanes);
+  const v8 zero = v8_set(0.0), m = v8_select(live, v8_load(p->mass + s), zero);
+  v8 x[3], v[3];
+  for (int d = 0; d < 3; d++) {
+    x[d] = v8_select(live, v8_load(p->x[d] + s), zero);
+    v[d] = v8_select(live, v8_load(p->v[d] + s), zero);
+  }
+  v8 speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+  v8 *sum = tally->sum;
+  sum[MEASURED_MASS] += m;
+  for (int d = 0; d < 3; d++) {
+    const int e = (d + 1) % 3, f = (d + 2) % 3;
+    sum[MEASURED_MOMENTUM + d] += m * v[d];
+    sum[MEASURED_ANGULAR + d] += m * (x[e] * v[f] - x[f] * v[e]);
+    sum[MEASURED_POTENTIAL] -= m * v8_set(t->gravity[d]) * x[d];
+  }
+  if (t->affine) { /* the affine part of APIC carries momentum and energy of its own */
+    v8 b[9];
+    for (int k = 0; k < 9; k++) b[k] = v8_select(live, v8_load(p->b[k] + s), zero);
+    const double inverse = stencil_scale(&t->grid->frame, OFFSET) * t->grid->frame.inverse;
+    for (int k = 0; k < 9; k++) speed2 += b[k] * b[k] * v8_set(inverse);
+    for (int d = 0; d < 3; d++) {
+      const int e = (d + 1) % 3, f = (d + 2) % 3;
+      sum[MEASURED_ANGULAR + d] += m * (b[3 * f + e] - b[3 * e + f]);
+    }
+  }
+  sum[MEASURED_KINETIC] += v8_set(0.5) * m * speed2;
+  sum[MEASURED_ELASTIC] += v8_select(live, v8_load(p->volume + s) * energy, zero);
+}
+
+static void tally_end(const struct tally *tally, struct exact_sum *measured)
+{
+  for (int k = 0; k < MEASURED_COUNT; k++) {
+    const v8 s = tally->sum[k];
+    exact_add(&measured[k], ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
+  }
+}
+
+/* Stress of eight particles, V0 P F_E^T as a full matrix; keeps the principal frame for the solve. */
+ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, v8 stress[9], v8 *energy)
+{
+  const struct particles *p = t->p;
+  v8 f[9];
+  for (int k = 0; k < 9; k++) f[k] = v8_load(p->fe[k] + s);
+  struct svd svd;
+  svd3(f, &svd);
+  const struct snow_lanes material = snow_gather(t->materials, p->material + s);
+  m8 clamped;
+  const v8 factor = snow_hardening(&material, v8_load(p->jp + s), &clamped);
+  const v8 mu = material.mu * factor, lambda = material.lambda * factor, volume = v8_load(p->volume + s);
+  v8 upper[6];
+  snow_stress(svd.u, svd.sigma, mu, lambda, upper);
+  const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+  for (int k = 0; k < 9; k++) stress[k] = volume * upper[place[k]];
+  if (t->measuring) *energy = snow_energy(svd.sigma, mu, lambda);
+  if (!t->implicit) return;
+  struct scratch *keep = t->next;
+  for (int k = 0; k < 9; k++) v8_store(SCRATCH_U(keep)[k] + s, svd.u[k]);
+  for (int k = 0; k < 3; k++) v8_store(SCRATCH_SIGMA(keep)[k] + s, svd.sigma[k]);
+  v8_store(SCRATCH_MU(keep) + s, volume * mu);
+  v8_store(SCRATCH_LAMBDA(keep) + s, volume * lambda);
+}
+
+/* Records of a window of particles [s, s + n): mass, momentum and stress. momentum and force are the same
+ * records unless the momentum's affine part needs other weights than the force. */
+static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struct record *momentum,
+                           struct record *force, struct tally *tally)
+{
+  const struct particles *p = t->p;
+  const struct grid_frame *frame = &t->grid->frame;
+  const enum linear force_linear = t->mls ? OFFSET : GRADIENT;
+  const double force_scale = -stencil_scale(frame, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
+  const double affine_scale = stencil_scale(frame, OFFSET);
+  for (int32_t i = 0; i < n; i += LANES) {
+    v8 stress[9], energy = v8_set(0.0), coefficient[3][3];
+    prepare_stress(t, s + i, stress, &energy);
+    if (t->measuring) tally_batch(tally, t, s + i, n - i < LANES ? n - i : LANES, energy);
+    const v8 m = v8_load(p->mass + s + i);
+    v8 mv[3];
+    for (int d = 0; d < 3; d++) mv[d] = m * v8_load(p->v[d] + s + i);
+    for (int a = 0; a < 3; a++)
+      for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * v8_set(force_scale);
+    stencil_records(t, s + i, force_linear, force + i);
+    if (t->affine) {
+      v8 affine[3][3];
+      for (int a = 0; a < 3; a++)
+        for (int r = 0; r < 3; r++)
+          affine[a][r] = m * v8_load(p->b[3 * r + frame->axis[a]] + s + i) * v8_set(affine_scale);
+      if (momentum != force) {
+        stencil_records(t, s + i, OFFSET, momentum + i);
+        stencil_values(momentum + i, m, mv, affine);
+      } else {
+        for (int a = 0; a < 3; a++)
+          for (int r = 0; r < 3; r++) coefficient[a][r] += affine[a][r];
+      }
+    }
+    stencil_values(force + i, m, mv, coefficient);
+  }
+}
+
+ALWAYS_INLINE void scatter_run(const struct grid *g, int32_t c, int32_t run, const struct record *rec,
+                               int32_t first_particle, struct span *span, int support, bool value, bool slope)
+{
+  for (; c < run; c++) {
+    const int32_t s = g->cell_start[c];
+    scatter_cell(rec + (s - first_particle), g->cell_start[c + 1] - s, span, g->cell_z[c] % TILE_Z, support,
+                 value, slope);
+  }
+}
+
+/* How the two groups of P2G are made of the records. */
+struct scatter_plan {
+  bool momentum_slope; /* momentum has a linear part */
+  bool force;          /* force is scattered apart */
+};
+
+ALWAYS_INLINE void scatter_window(const struct transfer *t, const struct scatter_plan *plan,
+                                  struct workspace *w, int32_t c, int32_t window, int32_t end,
+                                  int32_t foot_count, struct span span[2], bool *continued, int support)
+{
+  const struct grid *g = t->grid;
+  const struct record *force = w->records[0], *momentum = t->affine && plan->force ? w->records[1] : force;
+  const int32_t s = g->cell_start[c];
+  double *q = w->q, *q_force = w->q + (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
+  while (c < window) {
+    const int32_t run = stencil_run_end(g, c, window);
+    const bool goes_on =
+        run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
+    span_begin(&span[0], *continued);
+    if (plan->momentum_slope)
+      scatter_run(g, c, run, momentum, s, &span[0], support, true, true);
+    else
+      scatter_run(g, c, run, momentum, s, &span[0], support, true, false);
+    span_flush(&span[0], g, c, foot_count, goes_on, q);
+    if (plan->force) {
+      span_begin(&span[1], *continued);
+      scatter_run(g, c, run, force, s, &span[1], support, false, true);
+      span_flush(&span[1], g, c, foot_count, goes_on, q_force);
+    }
+    *continued = goes_on;
+    c = run;
+  }
+}
+
+void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane)
+{
+  struct grid *g = t->grid;
+  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
+  if (g->plane_cell[plane] == end) return;
+  const bool fused = transfer_is_fused(t);
+  const struct scatter_plan plan = {.momentum_slope = fused || t->affine, .force = !fused};
+  struct record *force = w->records[0], *momentum = t->affine && plan.force ? w->records[1] : force;
+  const int64_t group_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
+  memset(w->q, 0, (size_t)((fused ? 1 : 2) * group_doubles) * sizeof(double));
+  struct span span[2];
+  struct tally tally = {{v8_set(0.0)}};
+  bool continued = false;
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c];
+    prepare_window(t, s, g->cell_start[window] - s, momentum, force, &tally);
+    if (g->frame.support == 4)
+      scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, 4);
+    else
+      scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, 3);
+    c = window;
+  }
+  scatter_plane_end(g, plane, GROUP_MOMENTUM, w->q);
+  if (plan.force) scatter_plane_end(g, plane, GROUP_VELOCITY, w->q + group_doubles);
+  if (t->measuring) tally_end(&tally, t->measured);
+}
+
+void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
+{
+  struct grid *g = t->grid;
+  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
+  if (g->plane_cell[plane] == end) return;
+  struct record *rec = w->records[0];
+  memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
+  const struct scatter_plan plan = {false, false};
+  struct span span[2];
+  bool continued = false;
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c], n = g->cell_start[window] - s;
+    for (int32_t i = 0; i < n; i += LANES) {
+      v8 zero[3] = {v8_set(0.0), v8_set(0.0), v8_set(0.0)}, none[3][3] = {{v8_set(0.0)}};
+      stencil_records(t, s + i, GRADIENT, rec + i);
+      stencil_values(rec + i, v8_load(t->p->mass + s + i), zero, none);
+    }
+    scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, g->frame.support);
+    c = window;
+  }
+  scatter_plane_end(g, plane, GROUP_MOMENTUM, w->q);
+}
+
+/* rho_p = sum of nodal mass density at the particle, V0 = m / rho; particles that have a volume keep it. */
+void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t plane)
+{
+  struct grid *g = t->grid;
+  struct particles *p = t->p;
+  const double h = g->frame.spacing;
+  struct record *rec = w->records[0];
+  struct span span;
+  struct stencil_nodes nodes;
+  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1];) {
+    const int32_t run = stencil_run_end(g, c, g->plane_cell[plane + 1]), s = g->cell_start[c],
+                  n = g->cell_start[run] - s;
+    for (int32_t i = 0; i < n; i += LANES) stencil_records(t, s + i, GRADIENT, rec + i);
+    span_load(&span, g, plane, c, g->group[GROUP_MOMENTUM]);
+    for (; c < run; c++) {
+      const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
+      stencil_nodes_load(&nodes, &span, g->cell_z[c] % TILE_Z, g->frame.support);
+      gather_cell(rec + begin, count, &nodes, NULL, g->frame.support, w->out[0] + begin * GATHERED_DOUBLES);
+    }
+    for (int32_t i = 0; i < n; i++)
+      if (p->volume[s + i] == 0.0)
+        p->volume[s + i] = p->mass[s + i] / (w->out[0][i * GATHERED_DOUBLES] / (h * h * h));
+  }
+}

@@ -1,0 +1,250 @@
+/* Snow is nearly white and lets light through: its shading wraps around the terminator, its shadows and
+ * creases lean to blue because red is absorbed on the long way through ice, and it is never black. Bodies and
+ * ground are darker and matte, so that white reads as white. Colours are linear until the last step.
+ *
+ * A pixel is four samples; all four are shaded only where they see different things. */
+#include "render/shade.h"
+
+#include "base/memory.h"
+#include "base/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+struct palette {
+  float sun[3], zenith[3], horizon[3], bounce[3];
+};
+
+static const struct palette light = {
+    .sun = {0.90f, 0.82f, 0.70f},
+    .zenith = {0.13f, 0.22f, 0.38f},
+    .horizon = {0.42f, 0.52f, 0.64f},
+    .bounce = {0.15f, 0.16f, 0.18f},
+};
+
+static const float ambient[3] = {0.19f, 0.265f, 0.39f};
+static const float ground_color[3] = {0.17f, 0.19f, 0.215f};
+
+/* Matte colours of bodies in turn. */
+static const float body_colors[][3] = {
+    {0.36f, 0.17f, 0.10f}, {0.10f, 0.22f, 0.26f}, {0.38f, 0.27f, 0.10f},
+    {0.17f, 0.20f, 0.12f}, {0.25f, 0.15f, 0.22f},
+};
+
+struct shader {
+  const struct canvas *canvas;
+  const struct sun *sun;
+  const struct occlusion *occlusion;
+  float up[3];
+  double (*axes)[2][3]; /* of the grid on each plane */
+};
+
+static float mix(float a, float b, float t)
+{
+  return a + (b - a) * t;
+}
+
+/* Of the view ray through a sample; unit. */
+static void view_direction(const struct canvas *canvas, float x, float y, float out[3])
+{
+  const float a = (x - canvas->middle[0]) / canvas->focal, b = (canvas->middle[1] - y) / canvas->focal;
+  for (int d = 0; d < 3; d++) out[d] = canvas->forward[d] + a * canvas->right[d] + b * canvas->up[d];
+  const float scale = 1.0f / sqrtf(dot3(out, out));
+  for (int d = 0; d < 3; d++) out[d] *= scale;
+}
+
+static void shade_sky(const struct shader *s, const float direction[3], float out[3])
+{
+  const float height = dot3(direction, s->up),
+              t = height > 0.0f ? sqrtf(clamp01(height * 1.6f)) : clamp01(-height);
+  for (int c = 0; c < 3; c++) out[c] = mix(light.horizon[c], light.zenith[c], t);
+}
+
+static void shade_snow(const struct shader *s, const float n[3], float sun, float sky, float out[3])
+{
+  static const float albedo[3] = {0.93f, 0.95f, 0.97f};
+  static const float glow[3] = {0.030f, 0.060f,
+                                0.105f}; /* of sunlight that comes through from the lit side */
+  const float facing = dot3(n, s->sun->direction), wrapped = clamp01((facing + 0.15f) / 1.15f);
+  const float direct = wrapped * sun, upward = 0.5f + 0.5f * dot3(n, s->up);
+  for (int c = 0; c < 3; c++) {
+    const float dome = mix(light.bounce[c], ambient[c], upward);
+    /* Light bounces about in a white crease and comes out bluer, not black. */
+    const float open = mix(sky, sky * sky, 0.5f - 0.25f * (float)c);
+    out[c] = albedo[c] * (light.sun[c] * direct + dome * (0.25f + 0.75f * open)) + glow[c] * (1.0f - direct);
+  }
+}
+
+static void shade_matte(const struct shader *s, const float albedo[3], const float n[3], float sun, float sky,
+                        float out[3])
+{
+  const float direct = clamp01(dot3(n, s->sun->direction)) * sun, upward = 0.5f + 0.5f * dot3(n, s->up);
+  for (int c = 0; c < 3; c++)
+    out[c] =
+        albedo[c] * (1.5f * light.sun[c] * direct + 1.2f * mix(light.bounce[c], ambient[c], upward) * sky);
+}
+
+/* How much of a grid line (0 .. 1) lies under a footprint `width` wide at coordinate u, both in meshes. */
+static float grid_line(float u, float width)
+{
+  const float half = 0.008f, distance = fabsf(u - rintf(u)), spread = fmaxf(width, 1e-6f);
+  const float cover =
+      clamp01((half + 0.5f * spread - distance) / spread) * fminf(1.0f, 2.0f * half / spread + 0.35f);
+  return cover * clamp01(1.5f - 3.0f * width); /* lines closer than pixels are a tone, and we want none */
+}
+
+/* Coordinates in the plane of a hit of the ray through (x, y), in meshes; false if the ray misses. */
+static bool plane_coordinates(const struct canvas *canvas, const struct shape *shape, const double axes[2][3],
+                              double x, double y, double out[2])
+{
+  const struct camera *camera = &canvas->stage->camera;
+  const double a = (x - canvas->middle[0]) / canvas->focal, b = (canvas->middle[1] - y) / canvas->focal;
+  double direction[3], from[3], at[3];
+  for (int d = 0; d < 3; d++) direction[d] = camera->forward[d] + a * camera->right[d] + b * camera->up[d];
+  vec_sub(camera->eye, shape->center, from);
+  const double slope = vec_dot(direction, shape->axis);
+  if (!(slope < 0.0)) return false;
+  vec_axpy(from, -vec_dot(from, shape->axis) / slope, direction, at);
+  for (int k = 0; k < 2; k++) out[k] = vec_dot(at, axes[k]) / canvas->stage->grid;
+  return true;
+}
+
+static float grid_at(const struct canvas *canvas, const struct shape *shape, const double axes[2][3], int x,
+                     int y)
+{
+  double here[2], right[2], below[2];
+  if (!plane_coordinates(canvas, shape, axes, x + 0.5, y + 0.5, here) ||
+      !plane_coordinates(canvas, shape, axes, x + 2.5, y + 0.5, right) ||
+      !plane_coordinates(canvas, shape, axes, x + 0.5, y + 2.5, below))
+    return 0.0f;
+  float line = 0.0f;
+  for (int k = 0; k < 2; k++)
+    line = fmaxf(line, grid_line((float)(here[k] - 4096.0 * floor(here[k] / 4096.0)),
+                                 (float)(fabs(right[k] - here[k]) + fabs(below[k] - here[k]))));
+  return line;
+}
+
+static void shade_plane(const struct shader *s, int index, int x, int y, float sun, float sky,
+                        const float n[3], float out[3])
+{
+  const struct canvas *canvas = s->canvas;
+  const struct shape *shape = &canvas->poses[index].shape;
+  const float depth = canvas->surface.depth[(int64_t)y * canvas->surface.width + x];
+  float p[3], albedo[3], view[3], far[3];
+  canvas_point(canvas, x, y, depth, p);
+  const float line = 1.0f - 0.30f * grid_at(canvas, shape, s->axes[index], x, y);
+  for (int c = 0; c < 3; c++) albedo[c] = ground_color[c] * line;
+  shade_matte(s, albedo, n, sun, sky, out);
+  /* Ground far from the stage melts into the horizon: no hard edge, and distance reads. */
+  view_direction(canvas, (float)x + 0.5f, (float)y + 0.5f, view);
+  shade_sky(s, view, far);
+  const float distance = sqrtf(dot3(p, p)) / canvas->radius,
+              haze = 1.0f - expf(-0.012f * distance * distance);
+  for (int c = 0; c < 3; c++) out[c] = mix(out[c], far[c], haze);
+}
+
+static void shade_sample(const struct shader *s, int x, int y, float out[3])
+{
+  const struct canvas *canvas = s->canvas;
+  const uint16_t what = canvas->what[(int64_t)y * canvas->surface.width + x];
+  float n[3], sun, sky;
+  if (what == WHAT_SKY) {
+    view_direction(canvas, (float)x + 0.5f, (float)y + 0.5f, n);
+    shade_sky(s, n, out);
+    return;
+  }
+  occlusion_at(s->occlusion, canvas, x, y, &sun, &sky);
+  canvas_normal(canvas, x, y, n);
+  if (what == WHAT_SNOW) {
+    shade_snow(s, n, sun, sky, out);
+    return;
+  }
+  const int index = what - WHAT_BODY;
+  if (canvas->poses[index].shape.kind == SHAPE_PLANE)
+    shade_plane(s, index, x, y, sun, sky, n, out);
+  else
+    shade_matte(s, body_colors[(size_t)index % (sizeof body_colors / sizeof *body_colors)], n, sun, sky, out);
+}
+
+/* Four samples of one thing, and of one surface where it is snow. */
+static bool uniform(const struct canvas *canvas, int64_t corner)
+{
+  const int64_t width = canvas->surface.width, others[3] = {corner + 1, corner + width, corner + width + 1};
+  for (int k = 0; k < 3; k++) {
+    if (canvas->what[others[k]] != canvas->what[corner]) return false;
+    if (canvas->what[corner] == WHAT_SNOW &&
+        fabsf(canvas->surface.depth[others[k]] - canvas->surface.depth[corner]) > 0.7f * canvas->spacing)
+      return false;
+  }
+  return true;
+}
+
+static void shade_pixel(const struct shader *s, int x, int y, float out[3])
+{
+  if (uniform(s->canvas, (int64_t)(2 * y) * s->canvas->surface.width + 2 * x)) {
+    shade_sample(s, 2 * x, 2 * y, out);
+    return;
+  }
+  out[0] = out[1] = out[2] = 0.0f;
+  for (int k = 0; k < 4; k++) {
+    float sample[3];
+    shade_sample(s, 2 * x + (k & 1), 2 * y + (k >> 1), sample);
+    for (int c = 0; c < 3; c++) out[c] += 0.25f * sample[c];
+  }
+}
+
+/* Linear up to a knee, then ever slower towards 1: highlights keep their shape. */
+static float shoulder(float x)
+{
+  const float knee = 0.60f, room = 1.0f - knee;
+  return x < knee ? x : knee + room * (1.0f - expf(-(x - knee) / room));
+}
+
+static float srgb(float x)
+{
+  return x <= 0.0031308f ? 12.92f * x : 1.055f * powf(x, 1.0f / 2.4f) - 0.055f;
+}
+
+enum { TONES = 4096 };
+static const float BRIGHTEST = 4.0f;
+
+/* sRGB value (0 .. 255, with fraction) of each tone, spaced by square root so that the darks have enough. */
+static float *tone_table(void)
+{
+  float *table = mem_alloc(TONES + 1, sizeof *table);
+  for (int i = 0; i <= TONES; i++) {
+    const float root = (float)i / (float)TONES;
+    table[i] = 255.0f * srgb(shoulder(BRIGHTEST * root * root));
+  }
+  return table;
+}
+
+/* Ordered dither: half a step up or down, so that slow gradients do not band. */
+static float dither(int x, int y)
+{
+  static const float bayer[16] = {0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};
+  return (bayer[(y & 3) * 4 + (x & 3)] + 0.5f) / 16.0f;
+}
+
+void shade_image(const struct canvas *canvas, const struct sun *sun, const struct occlusion *occlusion,
+                 struct image *image)
+{
+  struct shader s = {.canvas = canvas, .sun = sun, .occlusion = occlusion};
+  for (int d = 0; d < 3; d++) s.up[d] = (float)canvas->stage->up[d];
+  s.axes = mem_alloc((size_t)canvas->pose_count, sizeof *s.axes);
+  for (int b = 0; b < canvas->pose_count; b++)
+    camera_tangents(canvas->poses[b].shape.axis, s.axes[b][0], s.axes[b][1]);
+  float *table = tone_table();
+  for (int y = 0; y < image->height; y++)
+    for (int x = 0; x < image->width; x++) {
+      float color[3];
+      uint8_t *to = image->rgb + 3 * ((int64_t)y * image->width + x);
+      shade_pixel(&s, x, y, color);
+      for (int c = 0; c < 3; c++) {
+        const float tone = table[(int)((float)TONES * sqrtf(clamp01(color[c] / BRIGHTEST)))];
+        to[c] = (uint8_t)fminf(tone + dither(x, y), 255.0f);
+      }
+    }
+  mem_free(table);
+  mem_free(s.axes);
+}

@@ -1,0 +1,270 @@
+#include "sim.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/timer.h"
+#include "base/vec.h"
+#include "seeding.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const phase_names[PHASES] = {"build", "p2g", "exchange", "nodes",
+                                         "solve", "g2p", "reduce",   "migrate"};
+
+/* The axis along which the snow is longest in cells: a property of the scene, never of the ranks. */
+static int choose_axis(const struct sim *sim)
+{
+  if (sim->scene->slab_axis != AXIS_AUTO) return (int)sim->scene->slab_axis;
+  double bounds[6]; /* lower, then minus upper */
+  for (int k = 0; k < 6; k++) bounds[k] = INFINITY;
+  for (int32_t i = 0; i < sim->p->count; i++)
+    for (int d = 0; d < 3; d++) {
+      bounds[d] = fmin(bounds[d], sim->p->x[d][i]);
+      bounds[3 + d] = fmin(bounds[3 + d], -sim->p->x[d][i]);
+    }
+  comm_min(&sim->comm, bounds, 6);
+  int best = 0;
+  for (int d = 1; d < 3; d++)
+    if (-bounds[3 + d] - bounds[d] > -bounds[3 + best] - bounds[best]) best = d;
+  return best;
+}
+
+static struct grid_frame make_frame(const struct scene *scene, int slab_axis)
+{
+  struct grid_frame frame = {.support = scene->kernel == KERNEL_CUBIC ? 4 : 3,
+                             .spacing = scene->spacing,
+                             .inverse = 1.0 / scene->spacing};
+  for (int a = 0; a < 3; a++) {
+    frame.axis[a] = (slab_axis + a) % 3;
+    frame.lower[a] = scene->lower[frame.axis[a]];
+    frame.cells[a] = scene->cells[frame.axis[a]];
+  }
+  return frame;
+}
+
+static void make_constants(struct sim *sim)
+{
+  const struct scene *scene = sim->scene;
+  sim->constants = mem_alloc((size_t)scene->material_count, sizeof *sim->constants);
+  for (int k = 0; k < scene->material_count; k++) {
+    const struct material *m = &scene->materials[k];
+    sim->constants[k] = snow_constants(
+        &(struct material_parameters){m->young, m->poisson, m->hardening, m->hardening_limit,
+                                      m->critical_compression, m->critical_stretch, m->plastic});
+  }
+}
+
+static void make_transfer(struct sim *sim)
+{
+  const struct scene *scene = sim->scene;
+  sim->poses = mem_alloc((size_t)scene->body_count, sizeof *sim->poses);
+  sim->transfer = (struct transfer){
+      .grid = sim->grid,
+      .p = sim->p,
+      .next = &sim->next,
+      .materials = sim->constants,
+      .poses = sim->poses,
+      .pose_count = scene->body_count,
+      .gravity = {scene->gravity[0], scene->gravity[1], scene->gravity[2]},
+      .flip = scene->flip_fraction,
+      .affine = scene->scheme == SCHEME_APIC,
+      .mls = scene->force == FORCE_MLS,
+      .implicit = scene->beta > 0.0,
+      .want_sound = scene->beta == 0.0 && scene->step == 0.0,
+      .measured = sim->measured,
+  };
+}
+
+/* All ranks use the least instruction set among them: bits must not depend on where a particle is. */
+static const struct kernels *choose_kernels(const struct comm *comm, enum isa wanted)
+{
+  double least = (double)isa_detect();
+  if (wanted < ISA_COUNT && (double)wanted < least) least = (double)wanted;
+  comm_min(comm, &least, 1);
+  return kernels_get((enum isa)(int)least);
+}
+
+/* Copies the state to the scratch with keys of the positions, as a step would have left it. */
+static int64_t stage_all(struct sim *sim)
+{
+  struct particles *p = sim->p;
+  scratch_fit(&sim->next, p);
+  reorder_fit(&sim->order, p);
+  const struct particles view = reorder_view(p, &sim->next);
+  int64_t outside = 0;
+  for (int f = 0; f < PARTICLE_FIELDS; f++)
+    for (int c = 0; c < particle_fields[f].components; c++) {
+      void *to = particle_array(&view, &particle_fields[f], c);
+      const void *from = particle_array(p, &particle_fields[f], c);
+      if (to && to != from) memcpy(to, from, (size_t)p->count * field_size(particle_fields[f].type));
+    }
+  for (int32_t i = 0; i < p->count; i++) {
+    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+    sim->next.key[i] = grid_key_of(&sim->grid->frame, x);
+    sim->order.key[i] = REORDER_GONE - 1; /* no cell: everything counts as moved */
+    outside += sim->next.key[i] == REORDER_GONE;
+  }
+  return outside;
+}
+
+/* First cuts: equal numbers of particles. */
+static void cut_slabs(struct sim *sim)
+{
+  const int32_t planes = (int32_t)(sim->grid->frame.cells[0] + 1);
+  int64_t *weight = mem_alloc((size_t)planes, sizeof *weight);
+  for (int32_t i = 0; i < sim->p->count; i++) weight[grid_key_plane(sim->next.key[i])]++;
+  comm_sum_i64(&sim->comm, weight, planes);
+  sim->slabs = slabs_create(sim->comm.size, planes, weight);
+  mem_free(weight);
+  if (sim->slabs->count < sim->comm.size)
+    log_warn("%d of %d ranks idle: %d planes give at most %d slabs of %d; use fewer ranks or more cells "
+             "along the slab axis",
+             sim->comm.size - sim->slabs->count, sim->comm.size, planes, sim->slabs->count, SLAB_LEAST);
+}
+
+/* V0 of the particles that have none yet (method.md, step 2), and the speeds that limit the first step. */
+static void first_look(struct sim *sim)
+{
+  struct transfer *t = &sim->transfer;
+  double missing = 0.0;
+  for (int32_t i = 0; i < sim->p->count; i++)
+    if (sim->p->volume[i] == 0.0) missing = 1.0;
+  comm_max(&sim->comm, &missing, 1);
+  if (missing > 0.0) {
+    grid_clear(sim->grid, GROUP_MOMENTUM);
+    for (int32_t k = 0; k < sim->grid->planes; k++) sim->kernels->p2g_mass(t, &sim->work, k);
+    halo_exchange(sim->halo, sim->grid, (const enum grid_group[]){GROUP_MOMENTUM}, 1);
+    for (int32_t k = 0; k < sim->grid->planes; k++) sim->kernels->estimate_volume(t, &sim->work, k);
+  }
+  double most[2] = {0.0, 0.0};
+  for (int32_t i = 0; i < sim->p->count; i++) {
+    const double v[3] = {sim->p->v[0][i], sim->p->v[1][i], sim->p->v[2][i]};
+    const struct snow_constants *c = &sim->constants[sim->p->material[i]];
+    m8 clamped;
+    const struct snow_lanes lanes = {.hardening = v8_set(c->hardening),
+                                     .factor_low = v8_set(c->factor_low),
+                                     .factor_high = v8_set(c->factor_high)};
+    const double factor = snow_hardening(&lanes, v8_set(sim->p->jp[i]), &clamped)[0];
+    most[0] = fmax(most[0], vec_norm(v));
+    most[1] = fmax(most[1], sqrt(factor * (c->lambda + 2.0 * c->mu) * sim->p->volume[i] / sim->p->mass[i]));
+  }
+  comm_max(&sim->comm, most, 2);
+  sim->max_speed = most[0];
+  sim->max_sound = most[1];
+}
+
+static int populate(struct sim *sim, struct error *err)
+{
+  int code = comm_agree(&sim->comm, seed_snow(&sim->comm, sim->scene, sim->p, err), err);
+  if (code) return code;
+  const struct grid_frame frame = make_frame(sim->scene, choose_axis(sim));
+  sim->grid = grid_create(&frame);
+  make_constants(sim);
+  make_transfer(sim);
+  int64_t counts[2] = {stage_all(sim), sim->p->count};
+  comm_sum_i64(&sim->comm, counts, 2);
+  if (counts[0])
+    return error_set(err, FIRN_EINPUT,
+                     "%s: %lld of %lld particles start outside the domain; enlarge it or move the snow",
+                     sim->scene->path, (long long)counts[0], (long long)counts[1]);
+  sim->particles = counts[1];
+  cut_slabs(sim);
+  sim_settle(sim, true);
+  first_look(sim);
+  return FIRN_OK;
+}
+
+int sim_create(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+               struct error *err)
+{
+  struct sim *sim = mem_alloc(1, sizeof *sim);
+  sim->comm = *comm;
+  sim->scene = scene;
+  sim->on_frame = true;
+  sim->kernels = choose_kernels(&sim->comm, isa);
+  sim->p = particles_create(scene->scheme == SCHEME_APIC);
+  sim->halo = halo_create(&sim->comm);
+  *out = sim;
+  const int code = populate(sim, err);
+  if (code) sim_destroy(out);
+  return code;
+}
+
+void sim_destroy(struct sim **sim)
+{
+  if (!*sim) return;
+  struct sim *s = *sim;
+  slabs_destroy(&s->slabs);
+  halo_destroy(&s->halo);
+  grid_destroy(&s->grid);
+  particles_destroy(&s->p);
+  scratch_free(&s->next);
+  reorder_free(&s->order);
+  workspace_free(&s->work);
+  mailbox_free(&s->outgoing);
+  mailbox_free(&s->incoming);
+  mem_free(s->constants);
+  mem_free(s->poses);
+  mem_free(s);
+  *sim = NULL;
+}
+
+int32_t sim_owned_tiles(const struct sim *sim)
+{
+  const struct grid *g = sim->grid;
+  return g->plane_tile[g->has_right ? g->planes : g->node_planes];
+}
+
+/* Packs what belongs to other ranks and marks it as gone. */
+static void pack_leavers(struct sim *sim)
+{
+  const struct particles view = reorder_view(sim->p, &sim->next);
+  const int rank = sim->comm.rank;
+  const int32_t low = rank < sim->slabs->count ? sim->slabs->cut[rank] : 0;
+  const int32_t high = rank < sim->slabs->count ? sim->slabs->cut[rank + 1] : 0;
+  sim->outgoing.record_size = particles_record_size(sim->p);
+  for (int32_t i = 0; i < sim->p->count; i++) {
+    if (sim->next.key[i] == REORDER_GONE) continue;
+    const int32_t plane = grid_key_plane(sim->next.key[i]);
+    if (plane >= low && plane < high) continue;
+    particles_pack(&view, i, mailbox_add(&sim->outgoing, slabs_owner(sim->slabs, plane)));
+    sim->next.key[i] = REORDER_GONE;
+  }
+}
+
+static void unpack_arrivals(struct sim *sim)
+{
+  const int64_t arrived = sim->incoming.count;
+  particles_reserve(sim->p, sim->p->count + arrived);
+  scratch_fit(&sim->next, sim->p);
+  reorder_fit(&sim->order, sim->p);
+  struct particles view = reorder_view(sim->p, &sim->next);
+  for (int64_t k = 0; k < arrived; k++) {
+    const int32_t i = sim->p->count + (int32_t)k;
+    particles_unpack(&view, i, sim->incoming.records + (size_t)k * sim->incoming.record_size);
+    const double x[3] = {view.x[0][i], view.x[1][i], view.x[2][i]};
+    sim->next.key[i] = grid_key_of(&sim->grid->frame, x);
+    FIRN_ASSERT(sim->next.key[i] != REORDER_GONE);
+  }
+}
+
+void sim_settle(struct sim *sim, bool anywhere)
+{
+  double start = timer_now();
+  pack_leavers(sim);
+  migrate(&sim->comm, &sim->outgoing, &sim->incoming, anywhere);
+  unpack_arrivals(sim);
+  reorder_particles(&sim->order, sim->p, &sim->next, (int32_t)sim->incoming.count);
+  sim->report.seconds[PHASE_MIGRATE] += timer_now() - start;
+
+  start = timer_now();
+  const int rank = sim->comm.rank;
+  const bool has_slab = rank < sim->slabs->count;
+  const int32_t first = has_slab ? sim->slabs->cut[rank] : 0;
+  grid_collect(sim->grid, first, has_slab ? sim->slabs->cut[rank + 1] - first : 0, sim->order.key,
+               sim->p->count);
+  halo_agree(sim->halo, sim->slabs, sim->grid);
+  workspace_fit(&sim->work, sim->grid);
+  sim->report.seconds[PHASE_BUILD] += timer_now() - start;
+}

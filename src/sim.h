@@ -1,0 +1,126 @@
+/* A simulation: the state of a scene at one time, on all ranks of a communicator, and the step that takes it
+ * on.
+ *
+ * All functions are collective unless they say otherwise. sim_step.c reads as the ten steps of method.md;
+ * sim.c sets up, and moves particles between ranks. */
+#ifndef FIRN_SIM_H
+#define FIRN_SIM_H
+
+#include "base/error.h"
+#include "decomposition/comm.h"
+#include "decomposition/halo.h"
+#include "decomposition/migrate.h"
+#include "decomposition/slabs.h"
+#include "grid.h"
+#include "io/scene.h"
+#include "kernels.h"
+#include "particles.h"
+#include "reorder.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum phase {
+  PHASE_BUILD, /* tiles */
+  PHASE_P2G,
+  PHASE_EXCHANGE, /* shared planes, outside the solve */
+  PHASE_NODES,    /* velocities and contact */
+  PHASE_SOLVE,
+  PHASE_G2P,
+  PHASE_REDUCE,
+  PHASE_MIGRATE, /* and reorder */
+  PHASES
+};
+extern const char *const phase_names[PHASES];
+
+/* One accepted step, the same on all ranks but for `seconds`. */
+struct step_report {
+  int64_t step;      /* number of the step, from 0 */
+  double time;       /* s, at which the step began */
+  double dt;         /* s */
+  int iterations;    /* of the solver */
+  int halvings;      /* how often this step was cut in two before it was accepted */
+  int64_t particles; /* at its end */
+  int64_t removed;   /* in all */
+  int64_t contact_nodes;
+  int64_t contact_particles;
+  int64_t plastic; /* particles whose stretches were clamped */
+  int64_t hardened_to_limit;
+  double max_speed; /* m/s, particles at its end */
+  double imbalance; /* most particles on a rank over the mean of ranks that have a slab */
+  bool has_measured;
+  double measured[MEASURED_COUNT]; /* of the state at `time` */
+  double seconds[PHASES];          /* this rank's */
+};
+
+/* What happened at the cuts, for tests and the log; the same on all ranks. */
+struct sim_totals {
+  int64_t migrated;        /* particles that went to another rank */
+  int64_t shared_contacts; /* nodes in contact on shared planes, summed over steps */
+  int64_t shared_plastic;  /* particles clamped whose stencil touches a shared plane, summed over steps */
+  int64_t halvings;
+  int64_t iterations;
+  int64_t solves;
+};
+
+struct sim {
+  struct comm comm;
+  const struct scene *scene;
+  const struct kernels *kernels;
+  struct slabs *slabs;
+  struct halo *halo;
+  struct grid *grid;
+  struct particles *p;
+  struct scratch next;
+  struct reorder order;
+  struct workspace work;
+  struct mailbox outgoing, incoming;
+  struct snow_constants *constants;
+  struct body_pose *poses;
+  struct transfer transfer;
+  struct exact_sum measured[MEASURED_COUNT];
+  int64_t shared_contacts; /* of this step, counted by this rank */
+
+  double time;   /* s */
+  int64_t step;  /* taken, halves counted one by one */
+  int64_t frame; /* last one reached */
+  bool on_frame;
+  double max_speed, max_sound; /* m/s, of the present state */
+  int64_t particles, removed;  /* all ranks */
+  struct step_report report;   /* of the last step */
+  struct sim_totals totals;
+
+  /* Called after every accepted step. `measure_every` n: each n-th step has its energies and momenta
+   * measured; 0 never. */
+  void (*monitor)(void *context, const struct sim *sim);
+  void *monitor_context;
+  int measure_every;
+};
+
+/* Scene and communicator must live as long as the simulation. *out is NULL on failure. isa: ISA_COUNT for the
+ * best that all ranks run. */
+int sim_create(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+               struct error *err);
+void sim_destroy(struct sim **sim);
+
+/* The step that the scene's rule gives now, cut to fall on the next frame. Not collective: every rank
+ * computes the same. */
+double sim_next_step(const struct sim *sim);
+
+/* Advances by exactly dt, in halves where a whole step is not accepted. */
+int sim_advance(struct sim *sim, double dt, struct error *err);
+
+/* One step of the scene's rule; on_frame tells whether it ended on a frame. */
+int sim_step(struct sim *sim, struct error *err);
+
+int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err);
+
+/* Rank that must count node plane k of its grid in global sums; tiles [0, this) are the rank's own. Not
+ * collective. */
+int32_t sim_owned_tiles(const struct sim *sim);
+
+/* Sends particles to the owners of their new cells, brings all into order and rebuilds the grid; `anywhere`
+ * as in migrate.h. */
+void sim_settle(struct sim *sim, bool anywhere);
+
+#endif

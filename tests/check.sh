@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# The static checks: what a reviewer would find by reading, found by a machine in seconds.
+#   tests/check.sh [BUILD]      BUILD is a configured build folder, default build/release (its include paths are used)
+# Every check prints its complaints as "file: reason"; the exit code is 1 if there was any. Warnings as errors
+# need a whole build and are a test of their own (tests/warnings.sh).
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+build=${1:-build/release}
+failures=$(mktemp) || exit 1
+trap 'rm -f "$failures"' EXIT
+
+complain() {
+  echo "$*" | tee -a "$failures" >&2
+}
+
+# git-less checkouts must work, so files are found by folder. Sorted, for messages in a steady order.
+sources() { # patterns...
+  local names=() pattern
+  for pattern in "$@"; do names+=(-o -name "$pattern"); done
+  find src include decomposition io tests jobs .ci \( "${names[@]:1}" \) -type f | LC_ALL=C sort
+}
+
+# The code without comments, which may well talk about MPI; line numbers are kept.
+code_of() {
+  gcc -fpreprocessed -dD -E -x c "$1" 2>/dev/null | awk -v file="$1" '
+    /^# [0-9]+ "/ { line = $2 - 1; next }
+    { line++; print file ":" line ": " $0 }'
+}
+
+# Formatting differs between versions of clang-format: the one that decides is Debian 12's.
+check_format() {
+  local tool version file
+  for tool in clang-format-14 clang-format; do
+    version=$("$tool" --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
+    [ "$version" = 14 ] && break
+  done
+  if [ "$version" != 14 ]; then
+    echo "format: not checked, it takes clang-format 14 and here is ${version:-none}"
+    return
+  fi
+  sources '*.c' '*.h' | while read -r file; do
+    "$tool" --dry-run -Werror "$file" >/dev/null 2>&1 || complain "$file: not formatted; run $tool -i $file"
+  done
+}
+
+# Each header compiles as the only line of a program, with the include paths of the build.
+check_headers() {
+  local database=$build/compile_commands.json flags
+  if [ ! -r "$database" ]; then
+    complain "$database: not there; configure first (cmake --preset release)"
+    return
+  fi
+  flags=$(grep -o -E -e '-(I|isystem) ?[^ "\\]+' "$database" | LC_ALL=C sort -u | tr '\n' ' ')
+  # shellcheck disable=SC2086,SC2016 # the flags are words on purpose; the file name is $1
+  sources '*.h' | xargs -r -P 2 -I{} bash -c '
+    header=$1; shift
+    printf "#include \"%s\"\n" "$PWD/$header" |
+      gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wno-unused-function -Wno-psabi -Werror -fsyntax-only "$@" -x c - 2>&1 |
+      grep -m 1 -E "error" | sed "s|^|$header: does not compile alone: |"' _ {} $flags -Itests |
+    while read -r line; do complain "$line"; done
+}
+
+# MPI lives in decomposition/ and io/. The public header takes a communicator, and src/api.c hands it on: the type, no more.
+check_mpi() {
+  local file allowed
+  find src include \( -name '*.c' -o -name '*.h' \) -type f | LC_ALL=C sort | while read -r file; do
+    case $file in
+      include/firn/firn.h | src/api.c) allowed='s/\bMPI_Comm\b//g; s/<mpi\.h>//' ;;
+      *) allowed='' ;;
+    esac
+    code_of "$file" | sed "$allowed" | grep -E '\bMPI_[A-Za-z]|<mpi\.h>' | while read -r line; do
+      complain "$line (MPI belongs into decomposition/ and io/)"
+    done
+  done
+}
+
+# Where a file or an included path stands in the table of docs/architecture.md; includes may go to the same or a smaller number.
+layer_of() {
+  case $1 in
+    src/base/* | src/simd* | include/*) echo 0 ;;
+    src/material/*) echo 1 ;;
+    src/particles* | src/grid* | src/kernel.h | src/levelset/*) echo 2 ;;
+    src/kernel* | src/transfer* | src/contact* | src/reorder* | src/bodies/* | src/solver/*) echo 3 ;;
+    decomposition/*) echo 4 ;;
+    io/*) echo 5 ;;
+    src/main.c | src/cmd_* | src/commands.h | src/api.c) echo 8 ;;
+    src/render/*) echo 7 ;;
+    src/*) echo 6 ;; # the simulation: src/sim.c and what it is made of
+    *) echo 9 ;;
+  esac
+}
+
+check_layers() {
+  local file included target
+  find src decomposition io include \( -name '*.c' -o -name '*.h' \) -type f | LC_ALL=C sort | while read -r file; do
+    sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" | while read -r included; do
+      if [ -e "src/$included" ] || [ "$included" = base/version.h ]; then
+        target=src/$included
+      elif [ -e "$included" ]; then
+        target=$included
+      elif [ -e "$(dirname "$file")/$included" ]; then
+        target=$(dirname "$file")/$included
+      else
+        continue # a file that the build makes, or a missing one: the compiler tells
+      fi
+      [ "$(layer_of "$target")" -le "$(layer_of "$file")" ] ||
+        complain "$file: includes \"$included\", which is below it in docs/architecture.md"
+    done
+  done
+}
+
+check_leftovers() {
+  local word='TO''DO|FIX''ME|XX''X'
+  sources '*.c' '*.h' '*.sh' '*.txt' '*.yml' | grep -v '^tests/data/' | xargs -r grep -n -E "(^|[^A-Za-z])($word)([^A-Za-z]|\$)" |
+    while read -r line; do complain "$line (finish it or open an issue)"; done
+}
+
+check_scripts() {
+  local file reason
+  { sources '*.sh'; echo .ci/run; } | while read -r file; do
+    reason=$(bash -n "$file" 2>&1) || complain "$file: ${reason%%$'\n'*}"
+  done
+  for file in .ci/run tests/run.sh tests/check.sh jobs/quickstart.sh; do
+    [ -x "$file" ] || complain "$file: not executable"
+  done
+}
+
+check_format
+check_headers
+check_mpi
+check_layers
+check_leftovers
+check_scripts
+count=$(wc -l <"$failures")
+[ "$count" -eq 0 ] || { echo "static checks: $count complaints" >&2 && exit 1; }
+echo "static checks: all good"

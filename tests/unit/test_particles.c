@@ -1,0 +1,149 @@
+/* Particles: growth, defaults, the table, and the way through a record and back. */
+#include "base/memory.h"
+#include "particles.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A value for every array element that tells particle, field and component. */
+static void fill(struct particles *p, int32_t i, uint64_t tag)
+{
+  for (int f = 0; f < PARTICLE_FIELDS; f++)
+    for (int c = 0; c < particle_fields[f].components; c++) {
+      void *array = particle_array(p, &particle_fields[f], c);
+      if (!array) continue;
+      const uint64_t value = tag * 1000 + (uint64_t)(10 * f + c);
+      if (particle_fields[f].type == FIELD_U64) ((uint64_t *)array)[i] = value << 20;
+      if (particle_fields[f].type == FIELD_U32) ((uint32_t *)array)[i] = (uint32_t)value;
+      if (particle_fields[f].type == FIELD_F64) ((double *)array)[i] = (double)value + 0.25;
+    }
+}
+
+static void assert_same(const struct particles *a, int32_t i, const struct particles *b, int32_t k)
+{
+  for (int f = 0; f < PARTICLE_FIELDS; f++)
+    for (int c = 0; c < particle_fields[f].components; c++) {
+      const char *left = particle_array(a, &particle_fields[f], c),
+                 *right = particle_array(b, &particle_fields[f], c);
+      const size_t size = field_size(particle_fields[f].type);
+      assert_int_equal(left == NULL, right == NULL);
+      if (left) assert_memory_equal(left + (size_t)i * size, right + (size_t)k * size, size);
+    }
+}
+
+static void test_defaults(void **state)
+{
+  (void)state;
+  struct particles *p = particles_create(1);
+  assert_int_equal(p->count, 0);
+  assert_int_equal(particles_append(p, 3), 0);
+  fill(p, 1, 7);
+  p->count = 1; /* what stood behind must not show through */
+  assert_int_equal(particles_append(p, 20), 1);
+  assert_int_equal(p->count, 21);
+  for (int32_t i = 1; i < 21; i++) {
+    assert_true(p->id[i] == 0 && p->material[i] == 0 && p->mass[i] == 0.0 && p->volume[i] == 0.0 &&
+                p->jp[i] == 1.0);
+    for (int k = 0; k < 9; k++) assert_true(p->fe[k][i] == (k % 4 == 0 ? 1.0 : 0.0) && p->b[k][i] == 0.0);
+    for (int d = 0; d < 3; d++) assert_true(p->x[d][i] == 0.0 && p->v[d][i] == 0.0);
+  }
+  particles_destroy(&p);
+  assert_null(p);
+  particles_destroy(&p);
+  assert_int_equal(mem_balance(), 0);
+}
+
+static void test_growth(void **state)
+{
+  (void)state;
+  struct particles *p = particles_create(0), *one = particles_create(0);
+  particles_append(one, 1);
+  for (int k = 0; k < 9; k++) assert_null(p->b[k]);
+  int growths = 0;
+  for (int32_t i = 0; i < 5000; i++) {
+    const int32_t before = p->capacity;
+    assert_int_equal(particles_append(p, 1), i);
+    fill(p, i, (uint64_t)i);
+    assert_true(p->capacity % 8 == 0 && p->capacity >= (p->count + 7) / 8 * 8);
+    if (p->capacity != before) assert_true(p->capacity >= before + before / 2);
+    growths += p->capacity != before;
+  }
+  assert_true(growths < 20);
+  for (int32_t i = 0; i < 5000; i++) {
+    fill(one, 0, (uint64_t)i);
+    assert_same(p, i, one, 0);
+  }
+  /* Whole lanes can be read to the end of the capacity. */
+  double sum = 0.0;
+  for (int32_t i = 0; i < p->capacity; i++) sum += p->fe[8][i] + (double)p->id[i] + (double)p->material[i];
+  assert_true(sum == sum);
+  particles_reserve(p, 10);
+  assert_int_equal(p->count, 5000);
+  particles_destroy(&p);
+  particles_destroy(&one);
+  assert_int_equal(mem_balance(), 0);
+}
+
+static void pack_and_back(int affine)
+{
+  struct particles *a = particles_create(affine), *b = particles_create(affine);
+  const size_t size = particles_record_size(a);
+  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + (affine ? 9 : 0)) + 8);
+  particles_append(a, 50);
+  particles_append(b, 50);
+  unsigned char *record = mem_alloc(size, 1), *again = mem_alloc(size, 1);
+  for (int32_t i = 0; i < 50; i++) {
+    fill(a, i, (uint64_t)i);
+    memset(record, 0xaa, size);
+    memset(again, 0x55, size);
+    particles_pack(a, i, record);
+    particles_unpack(b, 49 - i, record);
+    particles_pack(b, 49 - i, again);
+    assert_same(a, i, b, 49 - i);
+    assert_memory_equal(record, again, size); /* no stray bytes in the padding */
+  }
+  mem_free(record);
+  mem_free(again);
+  particles_destroy(&a);
+  particles_destroy(&b);
+  assert_int_equal(mem_balance(), 0);
+}
+
+static void test_records(void **state)
+{
+  (void)state;
+  pack_and_back(0);
+  pack_and_back(1);
+}
+
+static void test_table(void **state)
+{
+  (void)state;
+  struct particles *p = particles_create(1);
+  for (int f = 0; f < PARTICLE_FIELDS; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    assert_true(field->components == 1 || field->components == 3 || field->components == 9);
+    for (int other = 0; other < f; other++) assert_string_not_equal(field->name, particle_fields[other].name);
+    for (int c = 0; c < field->components; c++) assert_non_null(particle_array(p, field, c));
+  }
+  assert_ptr_equal(particle_array(p, &particle_fields[PARTICLE_FE], 5), p->fe[5]);
+  assert_ptr_equal(particle_array(p, &particle_fields[PARTICLE_B], 8), p->b[8]);
+  assert_ptr_equal(particle_array(p, &particle_fields[PARTICLE_MATERIAL], 0), p->material);
+  particles_destroy(&p);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_defaults),
+      cmocka_unit_test(test_growth),
+      cmocka_unit_test(test_records),
+      cmocka_unit_test(test_table),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

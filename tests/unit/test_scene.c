@@ -1,0 +1,394 @@
+/* Good scenes: what is read, what is defaulted, overrides, and the canonical form that parses back to itself.
+ */
+#include "base/memory.h"
+#include "base/vec.h"
+#include "io/scene.h"
+#include "scene_report.h"
+
+#include <glob.h>
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const small = "domain: {cells: [50, 50, 50], spacing: 0.02}\n"
+                                 "time: {end: 1}\n"
+                                 "snow:\n"
+                                 "  - sphere: {center: [0.5, 0.5, 0.5], radius: 0.2}\n";
+
+static const char *const full =
+    "name: everything-2.0\n"
+    "domain: {lower: [-1, -0.1, -1], cells: [200, 120, 200], spacing: 0.01, slab_axis: z, leave: stop}\n"
+    "gravity: [0.1, -1.62, 0]\n"
+    "time: {end: 0.7, step: 1e-4, max_step: 2e-4, cfl: 0.3, cfl_sound: 0.2, frame_rate: 30}\n"
+    "integrator: {scheme: semi-implicit, beta: 0.5, tolerance: 1e-6, max_iterations: 50}\n"
+    "transfer: {scheme: apic, kernel: quadratic, force: mls, flip_fraction: 0.9}\n"
+    "materials:\n"
+    "  fresh: &fresh {density: 100, young: 5.0e4, critical_compression: 1.9e-2}\n"
+    "  ice: {density: 800, young: 1.4e6, poisson: 0.3, hardening: 5, critical_stretch: 1e-2, "
+    "hardening_limit: 50, plastic: false}\n"
+    "  again: *fresh\n"
+    "snow:\n"
+    "  - name: block\n"
+    "    box: {lower: [-0.31, 0.1, -0.3], upper: [0.3, 0.4, 0.3]}\n"
+    "    material: ice\n"
+    "    particles: 3e4\n"
+    "    velocity: [0, -1, 0.1]\n"
+    "    spin: [0, 3, 0]\n"
+    "    seed: 18446744073709551615\n"
+    "    volume: exact\n"
+    "  - box: {center: [0, 0.7, 0], size: [0.1, 0.2, 0.3], rotate: {axis: [1, 1, 0], degrees: 33.3}}\n"
+    "    material: fresh\n"
+    "    per_cell: 5.5\n"
+    "  - capsule: {from: [0.1, 0.5, 0.5], to: [0.3, 0.6, 0.5], radius: 0.05}\n"
+    "    material: again\n"
+    "  - file: assets/ball.h5\n"
+    "    material: ice\n"
+    "bodies:\n"
+    "  - name: floor\n"
+    "    plane: {point: [0, 0, 0], normal: [0.1, 3, 0]}\n"
+    "    sticky: true\n"
+    "  - name: ram\n"
+    "    cylinder: {from: [0, 0.1, -0.9], to: [0.3, 0.2, -0.8], radius: 0.1}\n"
+    "    friction: 0.7\n"
+    "    velocity: [0, 0, 2]\n"
+    "    spin: [1, 0, 0]\n"
+    "output: {folder: 'my \"out\" \\ dir', fields: [material, mass], precision: f64, every: 2, compression: "
+    "4, history_every: 0}\n"
+    "camera: {eye: [1, 1, 2], target: [0, 0, 0], up: [0, 0, 1], field_of_view: 33}\n";
+
+static struct scene *parse_with(const char *text, const char *const *overrides, int count)
+{
+  struct scene *scene = NULL;
+  struct error err = {0};
+  if (scene_parse(&scene, "dir/my scene.yml", text, overrides, count, &err)) fail_msg("%s", err.text);
+  return scene;
+}
+
+static struct scene *parse(const char *text)
+{
+  return parse_with(text, NULL, 0);
+}
+
+static void expect_failure(const char *text, const char *override, const char *message)
+{
+  struct scene *scene = NULL;
+  struct error err = {0};
+  assert_int_equal(scene_parse(&scene, "s.yml", text, &override, override ? 1 : 0, &err), FIRN_EINPUT);
+  assert_null(scene);
+  if (!strstr(err.text, message)) fail_msg("expected: %s\n got: %s", message, err.text);
+}
+
+static void defaults(void **state)
+{
+  (void)state;
+  struct scene *s = parse(small);
+  assert_string_equal(s->path, "dir/my scene.yml");
+  assert_string_equal(s->name, "my_scene");
+  assert_string_equal(s->text, small);
+  assert_string_equal(s->output, "out/my_scene");
+  assert_true(s->lower[0] == 0.0 && s->cells[1] == 50 && s->spacing == 0.02);
+  assert_true(s->slab_axis == AXIS_AUTO && s->leave == LEAVE_REMOVE);
+  assert_true(s->gravity[0] == 0.0 && s->gravity[1] == -9.81);
+  assert_true(s->end == 1.0 && s->step == 0.0 && s->max_step == 5e-4 && s->cfl == 0.4 && s->cfl_sound == 0.3);
+  assert_true(s->frame_rate == 24.0 && s->beta == 1.0 && s->tolerance == 1e-4 && s->max_iterations == 200);
+  assert_true(s->scheme == SCHEME_FLIP && s->kernel == KERNEL_CUBIC && s->force == FORCE_MPM &&
+              s->flip_fraction == 0.95);
+  assert_int_equal(s->material_count, 1);
+  const struct material *m = &s->materials[0];
+  assert_string_equal(m->name, "snow");
+  assert_true(m->density == 400.0 && m->young == 1.4e5 && m->poisson == 0.2 && m->hardening == 10.0);
+  assert_true(m->critical_compression == 2.5e-2 && m->critical_stretch == 7.5e-3 &&
+              m->hardening_limit == 1e3 && m->plastic);
+  assert_int_equal(s->snow_count, 1);
+  assert_true(s->snow[0].count == 0 && s->snow[0].per_cell == 8.0 && !s->snow[0].exact_volume &&
+              !s->snow[0].file);
+  assert_int_equal(s->snow[0].line, 4);
+  assert_int_equal(s->body_count, 0);
+  assert_true(s->fields == (FRAME_DENSITY | FRAME_JP) && s->frame_bits == 32 && s->frame_every == 1);
+  assert_true(s->compression == 0 && s->history_every == 1 && !s->camera.given);
+  scene_destroy(&s);
+  assert_null(s);
+}
+
+static void every_key(void **state)
+{
+  (void)state;
+  struct scene *s = parse(full);
+  assert_string_equal(s->name, "everything-2.0");
+  assert_true(s->lower[1] == -0.1 && s->cells[2] == 200 && s->slab_axis == AXIS_Z && s->leave == LEAVE_STOP);
+  assert_true(s->gravity[1] == -1.62 && s->step == 1e-4 && s->max_step == 2e-4 && s->frame_rate == 30.0);
+  assert_true(s->beta == 0.5 && s->tolerance == 1e-6 && s->max_iterations == 50);
+  assert_true(s->scheme == SCHEME_APIC && s->kernel == KERNEL_QUADRATIC && s->force == FORCE_MLS);
+  assert_int_equal(s->material_count, 3);
+  assert_true(s->materials[2].density == 100.0 && !s->materials[1].plastic &&
+              s->materials[1].hardening_limit == 50.0);
+  assert_true(s->fields == (FRAME_MATERIAL | FRAME_MASS) && s->frame_bits == 64 && s->frame_every == 2);
+  assert_true(s->compression == 4 && s->history_every == 0 && s->camera.given &&
+              s->camera.field_of_view == 33.0);
+  assert_string_equal(s->output, "my \"out\" \\ dir");
+
+  const struct snow_source *block = &s->snow[0], *brick = &s->snow[1], *ball = &s->snow[3];
+  assert_true(block->material == 1 && block->count == 30000 && block->exact_volume &&
+              block->seed == UINT64_MAX);
+  assert_true(block->shape.half[1] == 0.5 * (0.4 - 0.1) && block->spin[1] == 3.0);
+  assert_true(brick->material == 0 && brick->per_cell == 5.5 && brick->seed == 1 &&
+              brick->shape.frame[0] < 1.0);
+  assert_true(s->snow[2].material == 2 && fabs(vec_norm(s->snow[2].shape.axis) - 1.0) < 1e-15);
+  assert_string_equal(ball->file, "dir/assets/ball.h5");
+  assert_string_equal(ball->name, "snow-3");
+
+  assert_int_equal(s->body_count, 2);
+  assert_string_equal(s->bodies[0].name, "floor");
+  assert_true(s->bodies[0].sticky && fabs(vec_norm(s->bodies[0].shape.axis) - 1.0) < 1e-15);
+  assert_true(s->bodies[1].shape.kind == SHAPE_CYLINDER && s->bodies[1].friction == 0.7 &&
+              s->bodies[1].velocity[2] == 2.0);
+  scene_destroy(&s);
+}
+
+static void box_by_center_or_corners(void **state)
+{
+  (void)state;
+  struct scene *s =
+      parse("domain: {cells: [9, 9, 9], spacing: 0.25}\ntime: {end: 1}\nsnow:\n"
+            "  - box: {lower: [0.5, 0.5, 0.5], upper: [1, 1.5, 2]}\n"
+            "  - box: {center: [0.75, 1, 1.25], size: [0.5, 1, 1.5]}\n"
+            "  - box: {center: [1, 1, 1], size: [0.5, 1, 1.5], rotate: {axis: [0, 0, 2], degrees: 90}}\n");
+  for (int d = 0; d < 3; d++) {
+    assert_true(s->snow[0].shape.center[d] == s->snow[1].shape.center[d]);
+    assert_true(s->snow[0].shape.half[d] == s->snow[1].shape.half[d]);
+  }
+  double lower[3], upper[3];
+  shape_bounds(&s->snow[2].shape, lower, upper); /* x and y have changed places, exactly */
+  assert_true(upper[0] - lower[0] == 1.0 && upper[1] - lower[1] == 0.5 && upper[2] - lower[2] == 1.5);
+  scene_destroy(&s);
+}
+
+/* All of the struct that a run sees must come back, not only the text. */
+static void check_roundtrip(const char *path, const char *text)
+{
+  struct error err = {0};
+  struct scene *a = NULL, *b = NULL;
+  if (scene_parse(&a, path, text, NULL, 0, &err)) fail_msg("%s", err.text);
+  if (scene_parse(&b, path, a->resolved, NULL, 0, &err)) fail_msg("%s\n%s", err.text, a->resolved);
+  assert_string_equal(a->resolved, b->resolved);
+  assert_true(a->hash == b->hash);
+  assert_int_equal(a->snow_count, b->snow_count);
+  for (int k = 0; k < a->snow_count; k++) {
+    assert_memory_equal(&a->snow[k].shape, &b->snow[k].shape, sizeof a->snow[k].shape);
+    assert_memory_equal(a->snow[k].velocity, b->snow[k].velocity, sizeof a->snow[k].velocity);
+    assert_true(a->snow[k].count == b->snow[k].count && a->snow[k].seed == b->snow[k].seed);
+  }
+  assert_int_equal(a->body_count, b->body_count);
+  for (int k = 0; k < a->body_count; k++)
+    assert_memory_equal(&a->bodies[k].shape, &b->bodies[k].shape, sizeof a->bodies[k].shape);
+  assert_memory_equal(a->materials, b->materials, (size_t)a->material_count * sizeof *a->materials);
+  assert_memory_equal(&a->camera, &b->camera, sizeof a->camera);
+  assert_memory_equal(a->lower, b->lower, sizeof a->lower);
+  assert_true(a->beta == b->beta && a->flip_fraction == b->flip_fraction && a->fields == b->fields &&
+              a->step == b->step);
+  assert_string_equal(a->output, b->output);
+  scene_destroy(&a);
+  scene_destroy(&b);
+}
+
+static void resolved_roundtrip(void **state)
+{
+  (void)state;
+  check_roundtrip("a.yml", small);
+  check_roundtrip("x/b.yml", full);
+  glob_t files;
+  assert_int_equal(glob(TEST_SCENES "/*.yml", 0, NULL, &files), 0);
+  for (size_t k = 0; k < files.gl_pathc; k++) {
+    struct error err;
+    char *text;
+    assert_int_equal(scene_read_text(&text, files.gl_pathv[k], &err), 0);
+    check_roundtrip(files.gl_pathv[k], text);
+    mem_free(text);
+  }
+  globfree(&files);
+}
+
+static void hash_tells_scenes_apart(void **state)
+{
+  (void)state;
+  const char *const set[] = {"time.end=1.0000000000000002"}, *const same[] = {"time.end=1.0"};
+  struct scene *a = parse(small), *b = parse_with(small, set, 1), *c = parse_with(small, same, 1);
+  assert_true(a->hash != b->hash);
+  assert_true(a->hash ==
+              c->hash); /* a default written out, or a number written otherwise, is the same scene */
+  scene_destroy(&a);
+  scene_destroy(&b);
+  scene_destroy(&c);
+}
+
+static void overrides(void **state)
+{
+  (void)state;
+  const char *const set[] = {"time.end=0.25",
+                             "snow.0.velocity=[1, 2, 3]",
+                             "snow.block.spin=[0, 0, 0]",
+                             "bodies.ram.friction=0.125",
+                             "materials.fresh.hardening=7",
+                             "integrator={scheme: explicit}",
+                             "transfer=null",
+                             "camera.field_of_view=50",
+                             "snow.1.per_cell=",
+                             "snow.1.particles=77",
+                             "time.end=0.5"};
+  struct scene *s = parse_with(full, set, 11);
+  assert_true(s->end == 0.5); /* the last one wins */
+  assert_true(s->snow[0].velocity[2] == 3.0 && s->snow[0].spin[1] == 0.0);
+  assert_true(s->bodies[1].friction == 0.125 && s->materials[0].hardening == 7.0 &&
+              s->materials[2].hardening == 10.0);
+  assert_true(s->beta == 0.0 && s->tolerance == 1e-4 && s->scheme == SCHEME_FLIP &&
+              s->camera.field_of_view == 50.0);
+  assert_true(s->snow[1].count == 77 && s->snow[1].per_cell == 0.0);
+  assert_non_null(strstr(s->text, "\n# --set time.end=0.25\n"));
+  assert_int_equal(strncmp(s->text, full, strlen(full)), 0);
+  scene_destroy(&s);
+
+  const char *const create[] = {"bodies.floor.plane.point=[0,0,0]", "bodies.floor.plane.normal=[0,1,0]"};
+  s = parse_with(small, create, 2);
+  assert_int_equal(s->body_count, 1);
+  assert_string_equal(s->bodies[0].name, "floor");
+  scene_destroy(&s);
+}
+
+static void bad_overrides(void **state)
+{
+  (void)state;
+  expect_failure(small, "time.end", "s.yml: --set time.end: expected path=value");
+  expect_failure(small, "=3", "expected path=value");
+  expect_failure(small, "time..end=3", "--set time..end=3: the path has an empty part");
+  expect_failure(small, "snow.1.seed=3", "'1' is neither an index below 1 nor a name");
+  expect_failure(small, "snow.ball.seed=3", "--set snow.ball.seed=3: 'ball' is neither an index");
+  expect_failure(small, "time.end.x=3", "'x' is asked of a plain value");
+  expect_failure(small, "time.ent=3", "--set time.ent=3: time.ent: unknown key; did you mean 'end'?");
+  expect_failure(small, "time.end=soon",
+                 "--set time.end=soon: time.end: expected a finite number above 0, found 'soon'");
+  expect_failure(small, "time.end=[1", "--set time.end=[1: not valid YAML");
+  expect_failure(small, "time.end=null", "the key 'end' is missing");
+  expect_failure(small, "snow=null", "the key 'snow' is missing");
+  expect_failure("7", "a.b=1", "the scene itself is not a map");
+  expect_failure(small, "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a=1",
+                 "more than 24 keys deep");
+  expect_failure(small, "output.folder=\"a\\nb\"", "must be one line");
+}
+
+static void messages_name_line_and_key(void **state)
+{
+  (void)state;
+  expect_failure("domain:\n  cells: [1, 1, 1]\n  spacing: 1\n\ntime:\n  # comment\n  edn: 3\n", NULL,
+                 "s.yml:7: time.edn: unknown key; did you mean 'end'? (valid: end, step,");
+  expect_failure("domain:\n  cells: [1, 1, 1]\n  spacing: 1\ntime:\n  end:\n    - 3\n", NULL,
+                 "s.yml:5: time.end: expected a finite number above 0, found a list of 1");
+  expect_failure("domain:\n  cells:\n    - 1\n    - x\n    - 1\n", NULL,
+                 "s.yml:4: domain.cells.1: expected a whole number");
+  expect_failure(
+      "domain: {cells: [1, 1, 1], spacing: 1}\ntime: {end: 1}\nsnow:\n  -\n    sphere: {centre: [0, 0, 0]}\n",
+      NULL, "s.yml:5: snow.0.sphere.centre: unknown key; did you mean 'center'?");
+}
+
+static void file_beside_the_scene(void **state)
+{
+  (void)state;
+  const char *text =
+      "domain: {cells: [9, 9, 9], spacing: 1}\ntime: {end: 1}\nsnow:\n  - file: a/b.h5\n  - file: /c.h5\n";
+  struct scene *s = NULL;
+  struct error err;
+  assert_int_equal(scene_parse(&s, "here.yml", text, NULL, 0, &err), 0);
+  assert_string_equal(s->snow[0].file, "a/b.h5");
+  assert_string_equal(s->snow[1].file, "/c.h5");
+  scene_destroy(&s);
+}
+
+static void locale_does_not_matter(void **state)
+{
+  (void)state;
+  struct scene *plain = parse(full);
+  if (!setlocale(LC_ALL, "de_DE.UTF-8")) setlocale(LC_ALL, "C.UTF-8");
+  struct scene *foreign = parse(full);
+  setlocale(LC_ALL, "C");
+  assert_true(plain->hash == foreign->hash);
+  scene_destroy(&plain);
+  scene_destroy(&foreign);
+}
+
+static void huge_domains_are_fine(void **state)
+{
+  (void)state;
+  const char *const set[] = {"domain.cells=[1073741824, 1e5, 1e5]", "snow.0.particles=1099511627776"};
+  struct scene *s = parse_with(small, set, 2);
+  assert_true(s->cells[0] == (int64_t)1 << 30 && s->snow[0].count == (int64_t)1 << 40);
+  scene_destroy(&s);
+}
+
+static void report(void **state)
+{
+  (void)state;
+  const char *const set[] = {
+      "integrator.scheme=explicit", "materials.odd={density: 2000, young: 1e8, poisson: 0.45, hardening: 0}",
+      "snow.0.per_cell=1", "bodies.saw={sphere: {center: [0, 0, 0], radius: 1}, spin: [0, 0, 2]}"};
+  struct scene *s = parse_with(small, set, 4);
+  struct scene_estimate e;
+  scene_estimate(s, 4, &e);
+  assert_false(e.exact);
+  assert_true(fabs(e.particles - 4188.79) < 0.01); /* 4/3 pi 10^3 cells */
+  assert_true(e.nodes > 6000.0 && e.nodes < 9000.0);
+  assert_true(fabs(e.bytes - (350.0 * e.particles + 200.0 * e.nodes) / 4.0) < 1.0);
+  assert_true(fabs(e.advection - 0.4 * 0.02 / 2.0) < 1e-15);
+  assert_true(fabs(e.gravity - sqrt(0.4 * 0.02 / 9.81)) < 1e-15);
+  const double modulus = 1e8 * (1.0 - 0.45) / ((1.0 + 0.45) * (1.0 - 0.9)); /* lambda + 2 mu */
+  assert_true(fabs(e.sound / (0.3 * 0.02 / sqrt(modulus / 2000.0)) - 1.0) < 1e-12);
+  assert_true(e.step == e.sound && e.steps >= 1.0 / e.sound && e.steps < 1.1 / e.sound);
+  char *text = NULL;
+  size_t size;
+  FILE *file = open_memstream(&text, &size);
+  assert_int_equal(scene_report(s, 4, file), 5);
+  fclose(file);
+  assert_non_null(strstr(text, "about 4189"));
+  assert_non_null(strstr(text, "materials.odd.young is 1e+08, outside the sensible 1400 to 140000"));
+  assert_non_null(strstr(text, "has 1 particles a cell"));
+  free(text);
+  scene_destroy(&s);
+
+  s = parse(small);
+  scene_estimate(s, 1, &e);
+  assert_true(isinf(e.advection) && e.step == 5e-4 && e.steps == 24.0 * 84.0);
+  FILE *null = fopen("/dev/null", "w");
+  assert_int_equal(scene_report(s, 1, null), 0);
+  fclose(null);
+  scene_destroy(&s);
+}
+
+static int balanced(void **state)
+{
+  (void)state;
+  return mem_balance() != 0;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(defaults, balanced),
+      cmocka_unit_test_teardown(every_key, balanced),
+      cmocka_unit_test_teardown(box_by_center_or_corners, balanced),
+      cmocka_unit_test_teardown(resolved_roundtrip, balanced),
+      cmocka_unit_test_teardown(hash_tells_scenes_apart, balanced),
+      cmocka_unit_test_teardown(overrides, balanced),
+      cmocka_unit_test_teardown(bad_overrides, balanced),
+      cmocka_unit_test_teardown(messages_name_line_and_key, balanced),
+      cmocka_unit_test_teardown(file_beside_the_scene, balanced),
+      cmocka_unit_test_teardown(locale_does_not_matter, balanced),
+      cmocka_unit_test_teardown(huge_domains_are_fine, balanced),
+      cmocka_unit_test_teardown(report, balanced),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
