@@ -142,7 +142,7 @@ static void derive_stress(const struct particles *p, const struct snow_constants
   struct svd svd;
   svd3(fe, &svd);
   m8 clamped;
-  const v8 factor = snow_hardening(&constants, jp, &clamped);
+  const v8 factor = snow_hardening(&constants, jp, &clamped) * gather_lanes(p->stiffness, index);
   snow_stress(svd.u, svd.sigma, factor * constants.mu, factor * constants.lambda, stress);
   const v8 j = svd.sigma[0] * svd.sigma[1] * svd.sigma[2] * jp;
   for (int l = 0; l < LANES; l++)

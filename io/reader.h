@@ -21,8 +21,9 @@ struct reader {
   char *text;    /* the canonical form so far; the caller's */
   size_t length; /* of text, without the NUL */
   size_t capacity;
-  int depth;     /* of the section that is open */
-  bool new_item; /* the next line begins an item of a list */
+  int depth;      /* of the section that is open */
+  bool new_item;  /* the next line begins an item of a list */
+  bool unwritten; /* what is read now stays out of the canonical form */
 };
 
 /* What a number may be, besides finite. */

@@ -20,7 +20,7 @@ enum { MAX_TEXT = 16 << 20 };
 
 int64_t scene_last_frame(const struct scene *scene)
 {
-  return (int64_t)floor(scene->end * scene->frame_rate + 1e-9);
+  return (int64_t)ceil(scene->end * scene->frame_rate - 1e-9);
 }
 
 void scene_destroy(struct scene **scene)
@@ -61,6 +61,7 @@ static char *annotated_text(const char *text, const char *const *overrides, int 
   memcpy(all, text, length);
   if (count && length && text[length - 1] != '\n') *at++ = '\n';
   for (int k = 0; k < count; k++) {
+    if (strncmp(overrides[k], "output.folder=", 14) == 0) continue; /* not part of what is simulated */
     char *line = at;
     at += sprintf(at, "# --set %s\n", overrides[k]);
     for (char *c = line; c < at - 1; c++)

@@ -117,7 +117,7 @@ int scene_read_text(char **out, const char *path, struct error *err);
 
 void scene_destroy(struct scene **scene);
 
-/* The last frame that falls within the scene's time; frames are 0 .. this. */
+/* The first frame at or after the scene's end, which is the last one; frames are 0 .. this. */
 int64_t scene_last_frame(const struct scene *scene);
 
 #endif

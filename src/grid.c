@@ -212,6 +212,10 @@ static void collect_footprint(struct grid *g, int32_t plane, int32_t block)
         g->keys[count++] = grid_tile_key(g->block_y[b] + k / 2, g->block_z[b] + k % 2);
   count = sort_unique(g->keys, count);
   reserve_foot(g, g->foot_count + count);
+  if (count == 0) {
+    g->plane_foot[plane + 1] = g->foot_count;
+    return;
+  }
   memcpy(g->foot_key + g->foot_count, g->keys, (size_t)count * sizeof *g->keys);
   for (int32_t b = block; b < g->block_count; b++)
     for (int k = 0; k < 4; k++)

@@ -23,6 +23,7 @@ const struct particle_field particle_fields[PARTICLE_FIELDS] = {
     [PARTICLE_FE] = {"FE", "1", FIELD_F64, 9, AT(fe)},
     [PARTICLE_JP] = {"JP", "1", FIELD_F64, 1, AT(jp)},
     [PARTICLE_B] = {"B", "m^2/s", FIELD_F64, 9, AT(b)},
+    [PARTICLE_STIFFNESS] = {"stiffness", "1", FIELD_F64, 1, AT(stiffness)},
     [PARTICLE_MATERIAL] = {"material", "1", FIELD_U32, 1, AT(material)},
 };
 
@@ -78,9 +79,10 @@ void particles_reserve(struct particles *p, int64_t count)
   if (count > limit)
     firn_fatal("%lld particles on one rank, at most %lld fit: use more ranks", (long long)count,
                (long long)limit);
-  if (count <= p->capacity) return;
+  const int64_t wanted = count + 8;
+  if (wanted <= p->capacity) return;
   int64_t capacity = (int64_t)p->capacity + p->capacity / 2;
-  if (capacity < count) capacity = count;
+  if (capacity < wanted) capacity = wanted;
   if (capacity > limit) capacity = limit;
   capacity = (capacity + 7) / 8 * 8;
   for (int f = 0; f < PARTICLE_FIELDS; f++) {
@@ -112,6 +114,7 @@ int32_t particles_append(struct particles *p, int64_t n)
   for (int32_t i = first; i < p->count; i++) {
     for (int d = 0; d < 3; d++) p->fe[4 * d][i] = 1.0;
     p->jp[i] = 1.0;
+    p->stiffness[i] = 1.0;
   }
   return first;
 }

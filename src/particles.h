@@ -11,15 +11,17 @@
 
 struct particles {
   int32_t count;
-  int32_t capacity; /* multiple of 8, at least count rounded up to 8: kernels may read whole lanes */
+  int32_t
+      capacity; /* multiple of 8, at least count + 8: kernels may touch whole lanes from any particle on */
   uint64_t *id;
-  double *x[3];       /* m */
-  double *v[3];       /* m/s */
-  double *mass;       /* kg */
-  double *volume;     /* m^3, V0; 0 until the first step has estimated it */
-  double *fe[9];      /* elastic deformation gradient, row-major */
-  double *jp;         /* det F_P */
-  double *b[9];       /* m^2/s, APIC affine state; all NULL unless affine */
+  double *x[3];      /* m */
+  double *v[3];      /* m/s */
+  double *mass;      /* kg */
+  double *volume;    /* m^3, V0; 0 until the first step has estimated it */
+  double *fe[9];     /* elastic deformation gradient, row-major */
+  double *jp;        /* det F_P */
+  double *b[9];      /* m^2/s, APIC affine state; all NULL unless affine */
+  double *stiffness; /* factor on the material's mu and lambda, for snow that varies in space; 1 by default */
   uint32_t *material; /* index into the scene's materials */
 };
 
@@ -43,6 +45,7 @@ enum {
   PARTICLE_FE,
   PARTICLE_JP,
   PARTICLE_B,
+  PARTICLE_STIFFNESS,
   PARTICLE_MATERIAL,
   PARTICLE_FIELDS
 };
@@ -59,7 +62,8 @@ void particles_destroy(struct particles **p);
 /* Makes room for count particles; contents stay. Fatal beyond 2^31 - 64. */
 void particles_reserve(struct particles *p, int64_t count);
 
-/* Appends n particles with F_E = I, J_P = 1, everything else zero; returns the index of the first. */
+/* Appends n particles with F_E = I, J_P = 1, stiffness 1, everything else zero; returns the index of the
+ * first. */
 int32_t particles_append(struct particles *p, int64_t n);
 
 /* Bytes of one packed particle, and the copies between a particle and its packed form (migration). */

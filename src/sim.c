@@ -147,7 +147,8 @@ static void first_look(struct sim *sim)
                                      .factor_high = v8_set(c->factor_high)};
     const double factor = snow_hardening(&lanes, v8_set(sim->p->jp[i]), &clamped)[0];
     most[0] = fmax(most[0], vec_norm(v));
-    most[1] = fmax(most[1], sqrt(factor * (c->lambda + 2.0 * c->mu) * sim->p->volume[i] / sim->p->mass[i]));
+    most[1] = fmax(most[1], sqrt(factor * sim->p->stiffness[i] * (c->lambda + 2.0 * c->mu) *
+                                 sim->p->volume[i] / sim->p->mass[i]));
   }
   comm_max(&sim->comm, most, 2);
   sim->max_speed = most[0];

@@ -161,7 +161,7 @@ static void update_batch(struct transfer *t, int32_t s, int lanes, const double 
   const v8 factor = snow_hardening(&material, jp, &clamped);
   result->hardened_to_limit += count_lanes(clamped & live);
   if (!t->want_sound) return;
-  const v8 stiffness = (material.lambda + v8_set(2.0) * material.mu) * factor;
+  const v8 stiffness = (material.lambda + v8_set(2.0) * material.mu) * factor * v8_load(p->stiffness + s);
   const v8 sound = v8_sqrt(stiffness * v8_load(p->volume + s) / v8_load(p->mass + s));
   result->max_sound = fmax(result->max_sound, largest_lane(v8_select(live, sound, zero)));
 }

@@ -57,7 +57,7 @@ ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, v8 stress
   svd3(f, &svd);
   const struct snow_lanes material = snow_gather(t->materials, p->material + s);
   m8 clamped;
-  const v8 factor = snow_hardening(&material, v8_load(p->jp + s), &clamped);
+  const v8 factor = snow_hardening(&material, v8_load(p->jp + s), &clamped) * v8_load(p->stiffness + s);
   const v8 mu = material.mu * factor, lambda = material.lambda * factor, volume = v8_load(p->volume + s);
   v8 upper[6];
   snow_stress(svd.u, svd.sigma, mu, lambda, upper);

@@ -94,7 +94,7 @@ void camera_frame(struct camera *camera, const double (*points)[3], int count, c
   camera_tangents(up, first, second);
   middle_of(points, count, center);
   for (int d = 0; d < 3; d++)
-    eye[d] = center[d] + cos(elevation) * (sin(azimuth) * first[d] + cos(azimuth) * second[d]) +
+    eye[d] = center[d] + cos(elevation) * (sin(azimuth) * first[d] - cos(azimuth) * second[d]) +
              sin(elevation) * up[d];
   camera_look(camera, eye, center, up, FIELD_OF_VIEW);
   for (int pass = 0; pass < 4; pass++) {

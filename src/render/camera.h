@@ -13,8 +13,9 @@ struct camera {
 void camera_look(struct camera *camera, const double eye[3], const double target[3], const double up[3],
                  double field_of_view);
 
-/* Stands back along the direction that azimuth (turn about `up`, rad) and elevation (rad) give until all
- * points (m, at least one) fill a picture of the given width/height ratio, with a margin. */
+/* Stands back along the direction that azimuth (turn about `up`, rad; at 0 the x axis points right where up
+ * is y or z) and elevation (rad) give until all points (m, at least one) fill a picture of the given
+ * width/height ratio, with a margin. */
 void camera_frame(struct camera *camera, const double (*points)[3], int count, const double up[3],
                   double azimuth, double elevation, double aspect);
 

@@ -142,6 +142,12 @@ static void place_camera(struct canvas *canvas)
   canvas->middle[1] = 0.5f * (float)canvas->surface.height;
 }
 
+/* Snow that has loosened is drawn with larger particles, within limits: it must still look looser. */
+static double spacing_in(const struct preview_stage *stage, const struct frame *frame)
+{
+  return fmin(fmax(cloud_spacing(frame->position, frame->count), stage->spacing), 1.4 * stage->spacing);
+}
+
 void canvas_create(struct canvas *canvas, const struct preview_stage *stage, const struct frame *frame,
                    const struct body *bodies, int body_count, int width, int height)
 {
@@ -151,12 +157,12 @@ void canvas_create(struct canvas *canvas, const struct preview_stage *stage, con
   vec_sub(stage->upper, stage->lower, diagonal);
   for (int d = 0; d < 3; d++) canvas->center[d] = 0.5 * (stage->lower[d] + stage->upper[d]);
   canvas->radius = (float)(0.5 * vec_norm(diagonal));
-  canvas->spacing = (float)stage->spacing;
+  canvas->spacing = (float)spacing_in(stage, frame);
   depth_map_create(&canvas->surface, width, height);
   canvas->what = mem_alloc((size_t)width * (size_t)height, sizeof *canvas->what);
   place_camera(canvas);
   canvas->sizes = mem_alloc((size_t)frame->count, 1);
-  cloud_sizes(frame->position, frame->count, stage->spacing, canvas->sizes);
+  cloud_sizes(frame->position, frame->count, (double)canvas->spacing, canvas->sizes);
   draw_snow(canvas, frame);
   canvas->pose_count = body_count < MOST_BODIES ? body_count : MOST_BODIES;
   canvas->poses = mem_alloc((size_t)canvas->pose_count, sizeof *canvas->poses);

@@ -156,7 +156,7 @@ void cloud_sizes(const float *position, int64_t count, double spacing, uint8_t *
     if (cell_of(&cells, position + 3 * i, -0.5, c))
       for (int k = 0; k < 8; k++)
         near += cells.counts[slot(&cells, c[0] + (k & 1), c[1] + (k >> 1 & 1), c[2] + (k >> 2))];
-    const uint32_t size = 60 + 9 * near;
+    const uint32_t size = 30 + 38 * near;
     sizes[i] = (uint8_t)(size < 255 ? size : 255);
   }
   mem_free(cells.counts);

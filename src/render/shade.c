@@ -22,7 +22,7 @@ static const struct palette light = {
     .bounce = {0.15f, 0.16f, 0.18f},
 };
 
-static const float ambient[3] = {0.19f, 0.265f, 0.39f};
+static const float ambient[3] = {0.21f, 0.285f, 0.405f};
 static const float ground_color[3] = {0.17f, 0.19f, 0.215f};
 
 /* Matte colours of bodies in turn. */
@@ -55,8 +55,9 @@ static void view_direction(const struct canvas *canvas, float x, float y, float 
 
 static void shade_sky(const struct shader *s, const float direction[3], float out[3])
 {
-  const float height = dot3(direction, s->up),
-              t = height > 0.0f ? sqrtf(clamp01(height * 1.6f)) : clamp01(-height);
+  /* Level where it begins, or the horizon would show as a line in the haze. */
+  const float height = dot3(direction, s->up), square = height * height;
+  const float t = height > 0.0f ? square / (square + 0.06f) : 0.0f;
   for (int c = 0; c < 3; c++) out[c] = mix(light.horizon[c], light.zenith[c], t);
 }
 

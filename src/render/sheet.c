@@ -94,6 +94,9 @@ static int survey(struct sheet *sheet, struct error *err)
   for (int i = 0; i < request->frame_count; i++) {
     struct frame *frame = NULL;
     int code = frame_read(&frame, request->frames[i], err);
+    if (code == FIRN_OK && frame->count > (int64_t)UINT32_MAX)
+      code = error_set(err, FIRN_ELIMIT, "%s: a preview draws at most %u particles", request->frames[i],
+                       UINT32_MAX);
     if (code == FIRN_OK && i == 0) {
       code = find_scene(request, frame, &sheet->scene, err);
       preview_stage_init(&sheet->stage, sheet->scene ? sheet->scene->gravity : NULL);

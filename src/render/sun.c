@@ -15,14 +15,15 @@ enum { TEXELS = 1024, LOOKS = 8, TAPS = 12 };
 
 static const float SUN_SIZE = 0.10f; /* penumbra a metre of gap; the real sun's is 0.009 */
 
-/* Left of the camera, at some thirty-five degrees: shape shows best under light from the side. */
+/* Left of the camera and a little behind it, at some forty degrees: shape shows best under light from the
+ * side. */
 static void choose_direction(struct sun *sun, const struct preview_stage *stage)
 {
   double level[3], direction[3], across[3], along[3];
   const struct camera *camera = &stage->camera;
   vec_axpy(camera->forward, -vec_dot(camera->forward, stage->up), stage->up, level);
   if (!(vec_normalize(level) > 1e-6)) memcpy(level, camera->up, sizeof level);
-  for (int d = 0; d < 3; d++) direction[d] = 0.62 * stage->up[d] - 0.84 * camera->right[d] - 0.12 * level[d];
+  for (int d = 0; d < 3; d++) direction[d] = 0.66 * stage->up[d] - 0.80 * camera->right[d] - 0.30 * level[d];
   vec_normalize(direction);
   camera_tangents(direction, across, along);
   for (int d = 0; d < 3; d++) {

@@ -153,7 +153,7 @@ static void test_one_particle_is_seen(void **unused)
   struct image *image = render(frame, NULL, 120, 80);
   int bright = 0;
   for (int y = 0; y < 80; y++)
-    for (int x = 0; x < 120; x++) bright += brightness(image, x, y) > 190;
+    for (int x = 0; x < 120; x++) bright += brightness(image, x, y) > 210;
   assert_in_range(bright, 4, 4000);
   image_destroy(&image);
   frame_destroy(&frame);
