@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: mpirun -n RANKS firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--isa NAME] "
-    "[--quiet]\n"
+    "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--isa NAME] [--profile] [--quiet]\n"
+    "       mpirun -n RANKS firn run SCENE.yml ...\n"
     "\n"
     "Simulates the scene and writes FOLDER/frames/frame_*.h5, FOLDER/<name>.xdmf for ParaView and "
     "FOLDER/history.csv.\n"
@@ -36,17 +36,6 @@ struct options {
   enum isa isa;
   bool profile, quiet, help;
 };
-
-static int read_isa(const char *name, enum isa *isa, struct error *err)
-{
-  for (int k = 0; k < ISA_COUNT; k++) {
-    const struct kernels *kernels = kernels_get((enum isa)k);
-    if (!kernels || strcmp(kernels->name, name) != 0) continue;
-    *isa = (enum isa)k;
-    return FIRN_OK;
-  }
-  return error_set(err, FIRN_EINPUT, "--isa: \"%s\" is none of portable, avx2, avx512", name);
-}
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -69,7 +58,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
       snprintf(o->output, sizeof o->output, "output.folder='%s'", optarg);
       code = launch_add_override(&o->launch, o->output, err);
       break;
-    case ISA: code = read_isa(optarg, &o->isa, err); break;
+    case ISA: code = isa_by_name(optarg, &o->isa, err); break;
     case PROFILE: o->profile = true; break;
     case QUIET: o->quiet = true; break;
     case HELP: o->help = true; return FIRN_OK;

@@ -3,6 +3,8 @@
 #include "base/memory.h"
 #include "kernels/stencil_sizes.h"
 
+#include <string.h>
+
 extern const struct kernels kernels_portable;
 #ifdef FIRN_HAVE_X86_KERNELS
 extern const struct kernels kernels_avx2, kernels_avx512;
@@ -28,6 +30,17 @@ const struct kernels *kernels_get(enum isa isa)
   case ISA_PORTABLE: return &kernels_portable;
   default: return NULL;
   }
+}
+
+int isa_by_name(const char *name, enum isa *isa, struct error *err)
+{
+  for (int k = 0; k < ISA_COUNT; k++) {
+    const struct kernels *kernels = kernels_get((enum isa)k);
+    if (!kernels || strcmp(kernels->name, name) != 0) continue;
+    *isa = (enum isa)k;
+    return FIRN_OK;
+  }
+  return error_set(err, FIRN_EINPUT, "--isa: \"%s\" is none of portable, avx2, avx512", name);
 }
 
 void workspace_fit(struct workspace *w, const struct grid *grid)

@@ -6,6 +6,7 @@
 #ifndef FIRN_KERNELS_H
 #define FIRN_KERNELS_H
 
+#include "base/error.h"
 #include "base/exactsum.h"
 #include "bodies/body.h"
 #include "grid.h"
@@ -93,6 +94,17 @@ void workspace_free(struct workspace *w);
 void scratch_fit(struct scratch *s, const struct particles *p);
 void scratch_free(struct scratch *s);
 
+/* The bare transfer pair on a dense grid of cells^3 cells, 8 particles each, sorted: the floor that `firn
+ * bench` measures against. */
+enum { BARE_PER_CELL = 8 };
+struct bare {
+  int32_t cells;
+  struct transfer *transfer; /* particles and frame; the frame's lower corner is 0 and its spacing 1 */
+  double *value;             /* [16 particles] four channels, then their x, y, z coefficients */
+  double *grid;              /* [4 (cells + 4)^3] */
+  double *out;               /* [16 particles] */
+};
+
 struct kernels {
   const char *name;
   /* P2G of one cell plane: mass, momentum and force into GROUP_MOMENTUM and GROUP_VELOCITY. */
@@ -114,12 +126,17 @@ struct kernels {
   void (*cr_residual)(struct grid *grid, double factor, int32_t begin, int32_t end, struct exact_sum *norm);
   /* P := R + b P, AP := AR + b AP, v += a P, R -= a AP. */
   void (*cr_update)(struct grid *grid, double a, double b, int32_t begin, int32_t end);
+  void (*bare_p2g)(struct bare *bare);
+  void (*bare_g2p)(struct bare *bare);
 };
 
 enum isa { ISA_PORTABLE, ISA_AVX2, ISA_AVX512, ISA_COUNT };
 
 /* The best that this machine runs; `firn` takes the least over all ranks. */
 enum isa isa_detect(void);
+
+/* The instruction set of this name; an unknown one is an error that lists them. */
+int isa_by_name(const char *name, enum isa *isa, struct error *err);
 
 /* NULL if the build has no such kernels. */
 const struct kernels *kernels_get(enum isa isa);

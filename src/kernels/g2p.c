@@ -36,7 +36,7 @@ static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_
   const double radius = 1.001 * sqrt(radius2);
   *near = (struct near_bodies){.first = t->poses};
   for (int k = 0; k < t->pose_count; k++) {
-    if (k < 64 && shape_distance(&t->poses[k].shape, center, NULL) > radius) continue;
+    if (k < 64 && !body_may_touch(&t->poses[k], center, radius)) continue;
     if (k < 64) near->mask |= (uint64_t)1 << k;
     near->count = k + 1;
   }
@@ -186,9 +186,9 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
     const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
     const struct record *rec = (const struct record *)w->records[0] + begin;
     double *out = w->out[0] + begin * GATHERED_DOUBLES;
-    stencil_nodes_load(&nodes, &span, g->cell_z[c] % TILE_Z, support);
+    stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
     if (flip) {
-      stencil_nodes_load(&mixed, &old, g->cell_z[c] % TILE_Z, support);
+      stencil_nodes_load(&mixed, old.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
       gather_cell(rec, count, &nodes, &mixed, support, out);
     } else {
       gather_cell(rec, count, &nodes, NULL, support, out);

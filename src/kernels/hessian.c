@@ -36,7 +36,7 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
     span_load(&span, g, plane, c, in);
     for (; c < run; c++) {
       const int32_t begin = g->cell_start[c] - s;
-      stencil_nodes_load(&nodes, &span, g->cell_z[c] % TILE_Z, support);
+      stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
       gather_cell(rec + begin, g->cell_start[c + 1] - g->cell_start[c], &nodes, NULL, support,
                   w->out[0] + begin * GATHERED_DOUBLES);
     }
@@ -50,8 +50,8 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
         run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
     span_begin(out, *continued);
     for (int32_t k = c; k < run; k++)
-      scatter_cell(rec + (g->cell_start[k] - s), g->cell_start[k + 1] - g->cell_start[k], out,
-                   g->cell_z[k] % TILE_Z, support, false, true);
+      scatter_cell(rec + (g->cell_start[k] - s), g->cell_start[k + 1] - g->cell_start[k],
+                   out->node[0][g->cell_z[k] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support, false, true);
     span_flush(out, g, c, foot_count, goes_on, w->q);
     *continued = goes_on;
     c = run;

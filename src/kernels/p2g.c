@@ -36,7 +36,7 @@ static void tally_batch(struct tally *tally, const struct transfer *t, int32_t s
     }
   }
   sum[MEASURED_KINETIC] += v8_set(0.5) * m * speed2;
-  sum[MEASURED_ELASTIC] += v8_select(live, v8_load(p->volume + s) * energy, zero);
+  sum[MEASURED_ELASTIC] += v8_select(live, energy, zero);
 }
 
 static void tally_end(const struct tally *tally, struct exact_sum *measured)
@@ -47,29 +47,43 @@ static void tally_end(const struct tally *tally, struct exact_sum *measured)
   }
 }
 
-/* Stress of eight particles, V0 P F_E^T as a full matrix; keeps the principal frame for the solve. */
+/* The principal frame of F_E, kept for the solve. */
+static void keep_frame(const struct transfer *t, int32_t s, const struct principal *frame, v8 mu, v8 lambda)
+{
+  const struct scratch *keep = t->next;
+  for (int k = 0; k < 9; k++) v8_store(SCRATCH_U(keep)[k] + s, frame->u[k]);
+  for (int k = 0; k < 3; k++) v8_store(SCRATCH_SIGMA(keep)[k] + s, v8_set(1.0) + frame->strain[k]);
+  v8_store(SCRATCH_MU(keep) + s, mu);
+  v8_store(SCRATCH_LAMBDA(keep) + s, lambda);
+}
+
+/* Stress of eight particles, V0 P F_E^T as a full matrix, and their elastic energy. */
 ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, v8 stress[9], v8 *energy)
 {
   const struct particles *p = t->p;
-  v8 f[9];
+  v8 f[9], upper[6];
   for (int k = 0; k < 9; k++) f[k] = v8_load(p->fe[k] + s);
-  struct svd svd;
-  svd3(f, &svd);
   const struct snow_lanes material = snow_gather(t->materials, p->material + s);
   m8 clamped;
-  const v8 factor = snow_hardening(&material, v8_load(p->jp + s), &clamped) * v8_load(p->stiffness + s);
-  const v8 mu = material.mu * factor, lambda = material.lambda * factor, volume = v8_load(p->volume + s);
-  v8 upper[6];
-  snow_stress(svd.u, svd.sigma, mu, lambda, upper);
+  const v8 factor = snow_hardening(&material, v8_load(p->jp + s), &clamped) * v8_load(p->stiffness + s) *
+                    v8_load(p->volume + s);
+  const v8 mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
+  if (t->implicit) {
+    struct principal frame;
+    principal3(f, &frame);
+    const v8 one = v8_set(1.0),
+             sigma[3] = {one + frame.strain[0], one + frame.strain[1], one + frame.strain[2]};
+    snow_stress(frame.u, sigma, mu, lambda, upper);
+    *energy = snow_energy(sigma, mu, lambda);
+    keep_frame(t, s, &frame, mu, lambda);
+  } else {
+    v8 r[9];
+    polar3(f, r);
+    snow_stress_polar(f, r, mu, lambda, upper);
+    if (t->measuring) *energy = snow_energy_polar(f, r, mu, lambda);
+  }
   const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-  for (int k = 0; k < 9; k++) stress[k] = volume * upper[place[k]];
-  if (t->measuring) *energy = snow_energy(svd.sigma, mu, lambda);
-  if (!t->implicit) return;
-  struct scratch *keep = t->next;
-  for (int k = 0; k < 9; k++) v8_store(SCRATCH_U(keep)[k] + s, svd.u[k]);
-  for (int k = 0; k < 3; k++) v8_store(SCRATCH_SIGMA(keep)[k] + s, svd.sigma[k]);
-  v8_store(SCRATCH_MU(keep) + s, volume * mu);
-  v8_store(SCRATCH_LAMBDA(keep) + s, volume * lambda);
+  for (int k = 0; k < 9; k++) stress[k] = upper[place[k]];
 }
 
 /* Records of a window of particles [s, s + n): mass, momentum and stress. momentum and force are the same
@@ -114,8 +128,8 @@ ALWAYS_INLINE void scatter_run(const struct grid *g, int32_t c, int32_t run, con
 {
   for (; c < run; c++) {
     const int32_t s = g->cell_start[c];
-    scatter_cell(rec + (s - first_particle), g->cell_start[c + 1] - s, span, g->cell_z[c] % TILE_Z, support,
-                 value, slope);
+    scatter_cell(rec + (s - first_particle), g->cell_start[c + 1] - s, span->node[0][g->cell_z[c] % TILE_Z],
+                 SPAN_STRIDE0, SPAN_STRIDE1, support, value, slope);
   }
 }
 
@@ -219,7 +233,8 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
     span_load(&span, g, plane, c, g->group[GROUP_MOMENTUM]);
     for (; c < run; c++) {
       const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
-      stencil_nodes_load(&nodes, &span, g->cell_z[c] % TILE_Z, g->frame.support);
+      stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1,
+                         g->frame.support);
       gather_cell(rec + begin, count, &nodes, NULL, g->frame.support, w->out[0] + begin * GATHERED_DOUBLES);
     }
     for (int32_t i = 0; i < n; i++)

@@ -30,6 +30,8 @@ void KERNEL(velocity)(struct transfer *t, int32_t begin, int32_t end);
 void KERNEL(cr_product)(struct grid *g, double factor, int32_t begin, int32_t end, struct exact_sum dots[4]);
 void KERNEL(cr_residual)(struct grid *g, double factor, int32_t begin, int32_t end, struct exact_sum *norm);
 void KERNEL(cr_update)(struct grid *g, double a, double b, int32_t begin, int32_t end);
+void KERNEL(bare_p2g)(struct bare *bare);
+void KERNEL(bare_g2p)(struct bare *bare);
 
 /* One particle as the transfers read it. */
 struct record {
@@ -180,6 +182,7 @@ ALWAYS_INLINE int32_t stencil_window_end(const struct grid *g, int32_t c, int32_
 struct span {
   double node[MAX_SUPPORT * MAX_SUPPORT][SPAN_NODES][4] __attribute__((aligned(64)));
 };
+enum { SPAN_STRIDE1 = SPAN_NODES * 4, SPAN_STRIDE0 = MAX_SUPPORT * SPAN_STRIDE1 };
 
 /* Starts a run: what the run before left on the nodes it shares with this one, or zero. */
 static inline void span_begin(struct span *span, bool continued)
@@ -215,9 +218,10 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
     }
 }
 
-/* Adds n particles of one cell to the span; z is the cell's place in the tile. */
-ALWAYS_INLINE void scatter_cell(const struct record *rec, int32_t n, struct span *span, int z, int support,
-                                bool value, bool slope)
+/* Adds n particles of one cell to its nodes: `corner` is the first, the strides (doubles) lead along axes 0
+ * and 1. */
+ALWAYS_INLINE void scatter_cell(const struct record *rec, int32_t n, double *corner, int64_t stride0,
+                                int64_t stride1, int support, bool value, bool slope)
 {
   for (int a = 0; a < support; a++) {
     v8 sum[MAX_SUPPORT][2];
@@ -244,7 +248,7 @@ ALWAYS_INLINE void scatter_cell(const struct record *rec, int32_t n, struct span
       }
     }
     for (int b = 0; b < support; b++) {
-      double *node = span->node[MAX_SUPPORT * a + b][z];
+      double *node = corner + a * stride0 + b * stride1;
       v8_store(node, v8_load(node) + sum[b][0]);
       v8_store(node + 8, v8_load(node + 8) + sum[b][1]);
     }
@@ -296,14 +300,15 @@ ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t pl
     }
 }
 
-ALWAYS_INLINE void stencil_nodes_load(struct stencil_nodes *nodes, const struct span *span, int z,
-                                      int support)
+ALWAYS_INLINE void stencil_nodes_load(struct stencil_nodes *nodes, const double *corner, int64_t stride0,
+                                      int64_t stride1, int support)
 {
   for (int a = 0; a < support; a++)
     for (int b = 0; b < support; b++) {
+      const double *from = corner + a * stride0 + b * stride1;
       const int r = MAX_SUPPORT * a + b;
-      v8_store_aligned(nodes->node[r][0], v8_load(span->node[r][z]));
-      v8_store_aligned(nodes->node[r][2], v8_load(span->node[r][z + 2]));
+      v8_store_aligned(nodes->node[r][0], v8_load(from));
+      v8_store_aligned(nodes->node[r][2], v8_load(from + 8));
     }
 }
 

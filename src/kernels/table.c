@@ -17,4 +17,6 @@ const struct kernels KERNEL(kernels) = {
     .cr_product = KERNEL(cr_product),
     .cr_residual = KERNEL(cr_residual),
     .cr_update = KERNEL(cr_update),
+    .bare_p2g = KERNEL(bare_p2g),
+    .bare_g2p = KERNEL(bare_g2p),
 };

@@ -8,7 +8,7 @@
 #ifndef FIRN_MATERIAL_SNOW_H
 #define FIRN_MATERIAL_SNOW_H
 
-#include "material/svd.h"
+#include "material/polar.h"
 
 /* One material as the kernels read it: snow_constants() of snow.c fills the table, lanes gather from it. */
 struct snow_constants {
@@ -70,6 +70,21 @@ static inline v8 snow_energy(const v8 sigma[3], v8 mu, v8 lambda)
   return v8_fma(mu, stretch, v8_set(0.5) * lambda * (j - one) * (j - one));
 }
 
+static inline v8 snow_determinant(const v8 f[9])
+{
+  return v8_fma(f[0], v8_fma(f[4], f[8], -f[5] * f[7]),
+                v8_fma(-f[1], v8_fma(f[3], f[8], -f[5] * f[6]), f[2] * v8_fma(f[3], f[7], -f[4] * f[6])));
+}
+
+/* The same from F_E = R S. */
+static inline v8 snow_energy_polar(const v8 f[9], const v8 r[9], v8 mu, v8 lambda)
+{
+  const v8 excess = snow_determinant(f) - v8_set(1.0);
+  v8 stretch = v8_set(0.0);
+  for (int k = 0; k < 9; k++) stretch = v8_fma(f[k] - r[k], f[k] - r[k], stretch);
+  return v8_fma(mu, stretch, v8_set(0.5) * lambda * excess * excess);
+}
+
 /* U diag(a) U^T, the upper triangle: xx, xy, xz, yy, yz, zz. */
 static inline void snow_from_principal(const v8 u[9], const v8 a[3], v8 out[6])
 {
@@ -87,6 +102,22 @@ static inline void snow_stress(const v8 u[9], const v8 sigma[3], v8 mu, v8 lambd
   v8 principal[3];
   for (int d = 0; d < 3; d++) principal[d] = v8_fma(v8_set(2.0) * mu * (sigma[d] - one), sigma[d], pressure);
   snow_from_principal(u, principal, out);
+}
+
+/* The same from F_E = R S without its principal frame: 2 mu (F - R) F^T + lambda (J - 1) J I. */
+static inline void snow_stress_polar(const v8 f[9], const v8 r[9], v8 mu, v8 lambda, v8 out[6])
+{
+  const v8 mu2 = mu + mu;
+  const v8 j = snow_determinant(f);
+  const v8 pressure = lambda * (j - v8_set(1.0)) * j;
+  int k = 0;
+  for (int i = 0; i < 3; i++) {
+    const v8 a = f[3 * i] - r[3 * i], b = f[3 * i + 1] - r[3 * i + 1], c = f[3 * i + 2] - r[3 * i + 2];
+    for (int l = i; l < 3; l++, k++) {
+      const v8 product = v8_fma(a, f[3 * l], v8_fma(b, f[3 * l + 1], c * f[3 * l + 2]));
+      out[k] = i == l ? v8_fma(mu2, product, pressure) : mu2 * product;
+    }
+  }
 }
 
 static inline void snow_multiply(const v8 a[9], const v8 b[9], v8 out[9])
@@ -150,21 +181,24 @@ struct snow_returned {
  * which nothing is clamped keeps the bits of both. */
 static inline struct snow_returned snow_return(const struct snow_lanes *m, v8 f[9], v8 *jp)
 {
-  struct svd svd;
-  svd3(f, &svd);
-  struct snow_returned found = {(m8){0}, svd.sigma[2] <= v8_set(0.0)};
+  struct principal frame;
+  principal3(f, &frame);
+  struct snow_returned found = {(m8){0}, (m8){0}};
   v8 ratio = v8_set(1.0), clamped[3];
   for (int d = 0; d < 3; d++) {
-    clamped[d] = v8_max(m->stretch_low, v8_min(svd.sigma[d], m->stretch_high));
-    found.plastic |= clamped[d] != svd.sigma[d];
-    ratio *= svd.sigma[d] / clamped[d];
+    const v8 sigma = v8_set(1.0) + frame.strain[d];
+    clamped[d] = v8_max(m->stretch_low, v8_min(sigma, m->stretch_high));
+    found.plastic |= clamped[d] != sigma;
+    found.inverted |= sigma <= v8_set(0.0);
+    ratio *= sigma / clamped[d];
   }
+  if (!m8_any(found.plastic)) return found;
   *jp = v8_select(found.plastic, *jp * ratio, *jp);
   for (int i = 0; i < 3; i++) {
-    const v8 x = svd.u[3 * i] * clamped[0], y = svd.u[3 * i + 1] * clamped[1],
-             z = svd.u[3 * i + 2] * clamped[2];
+    const v8 x = frame.u[3 * i] * clamped[0], y = frame.u[3 * i + 1] * clamped[1],
+             z = frame.u[3 * i + 2] * clamped[2];
     for (int k = 0; k < 3; k++) {
-      const v8 back = v8_fma(x, svd.v[3 * k], v8_fma(y, svd.v[3 * k + 1], z * svd.v[3 * k + 2]));
+      const v8 back = v8_fma(x, frame.v[3 * k], v8_fma(y, frame.v[3 * k + 1], z * frame.v[3 * k + 2]));
       f[3 * i + k] = v8_select(found.plastic, back, f[3 * i + k]);
     }
   }

@@ -93,7 +93,7 @@ static void pack_and_back(int affine)
 {
   struct particles *a = particles_create(affine), *b = particles_create(affine);
   const size_t size = particles_record_size(a);
-  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + (affine ? 9 : 0)) + 8);
+  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + 1 + (affine ? 9 : 0)) + 8);
   particles_append(a, 50);
   particles_append(b, 50);
   unsigned char *record = mem_alloc(size, 1), *again = mem_alloc(size, 1);
