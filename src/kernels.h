@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is written while the particles of the step must still be readable: G2P's results (a step that fails is
- * repeated from the old state, and the reordering copies from here), and during the solve the principal
- * frames of F_E. */
+/* What is written, in the step's order of particles, while their old state must still be readable: G2P's
+ * results (a step that fails is repeated from the old state, and the reordering copies from here), and during
+ * the solve the principal frames of F_E. */
 struct scratch {
   int32_t capacity;
   double *x[3], *v[3], *fe[9], *jp, *b[9];
@@ -52,14 +52,18 @@ struct step_result { /* of G2P over some planes */
   int64_t outside;
   int64_t contacts; /* particles that a body acted on */
   enum trouble trouble;
-  int32_t trouble_particle;
+  int32_t trouble_particle; /* in sorted order */
 };
 
 struct transfer {
   struct grid *grid;
   struct particles *p;
   struct scratch *next;
+  /* Where the k-th particle in the order (cell, id) stands in p: its state (x, v, F_E, J_P, B), and what
+   * never changes (id, mass, V0, stiffness, material). */
+  const int32_t *slot, *home;
   const struct snow_constants *materials;
+  int material_count;
   const struct body_pose *poses;
   int pose_count;
   double dt;

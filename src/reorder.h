@@ -1,14 +1,17 @@
-/* Back into the order (cell, id) after a step.
+/* The order (cell, id) after a step, without a pass that moves the particles.
  *
- * Most particles stay in their cell, and those are in order already: only the ones that changed cell or
- * arrived from another rank are sorted, then both lists are merged and every field is copied once from where
- * G2P left it. */
+ * G2P writes the new state in the order of the step, so that the state follows the order for free, one step
+ * behind; the new order is an array of slots, nearly 0, 1, 2, ..., through which the kernels load. What never
+ * changes (id, mass, V0, stiffness, material) stays at its home until reorder_tidy() brings all arrays into
+ * order. Each step only merges the keys of those who stayed in their cell, in order already, with the few who
+ * changed or arrived. None of this changes a sum or a bit, only speed. */
 #ifndef FIRN_REORDER_H
 #define FIRN_REORDER_H
 
 #include "kernels.h"
 #include "particles.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define REORDER_GONE UINT64_MAX /* key of a particle that has left the rank */
@@ -16,23 +19,44 @@
 struct mover;
 
 struct reorder {
-  uint64_t *key; /* cell keys of the particles as they stand: sorted */
-  uint64_t *spare;
-  int32_t *source;
-  struct mover *movers;
+  uint64_t *key;        /* cell keys of the particles: sorted */
+  int32_t *slot, *home; /* see struct transfer */
+  uint64_t *spare_key;
+  int32_t *spare_home;
+  int32_t homes_used; /* homes [0, this) may hold particles */
   int32_t capacity;
+  struct mover *movers, *spare_movers;
   int64_t mover_capacity;
+  int64_t moved; /* since the homes were last in order */
+  bool tidy;
 };
 
+/* Grows to p's capacity; contents stay. */
 void reorder_fit(struct reorder *r, const struct particles *p);
 void reorder_free(struct reorder *r);
 
-/* Particles 0 .. p->count - 1 have r->key and their new state and key in `next`; `arrived` more stand behind
- * them in both, new. All come out in p, in order, with r->key; those whose new key is REORDER_GONE are
- * dropped. Returns how many changed cell. */
-int32_t reorder_particles(struct reorder *r, struct particles *p, struct scratch *next, int32_t arrived);
+/* Declares that particle k stands at k in every array and that nothing is known of the order. */
+void reorder_reset(struct reorder *r, const struct particles *p);
 
-/* p with the state arrays of `next`: for packing what leaves and unpacking what arrives. */
+/* The particles of the old order have their new keys and state in `next`. `arrived` more stand behind them
+ * there, at homes from r->homes_used on. The new state becomes the state, and r holds the new order; those
+ * whose key is REORDER_GONE are dropped. */
+void reorder_particles(struct reorder *r, struct particles *p, struct scratch *next, int32_t arrived);
+
+/* Whether homes are so far from the order that bringing them back pays. */
+bool reorder_is_untidy(const struct reorder *r, const struct particles *p);
+
+/* Brings all arrays into order: afterwards particle k stands at k. */
+void reorder_tidy(struct reorder *r, struct particles *p, struct scratch *next);
+
+/* Copies between packed records (as of particles_pack()) and the k-th particle's new state in `next` with its
+ * home in p. */
+void reorder_pack(const struct particles *p, const struct scratch *next, int32_t k, int32_t home,
+                  void *record);
+void reorder_unpack(struct particles *p, const struct scratch *next, int32_t k, int32_t home,
+                    const void *record);
+
+/* p with the state arrays of `next`. */
 struct particles reorder_view(const struct particles *p, const struct scratch *next);
 
 #endif

@@ -37,6 +37,15 @@ static inline void v8_store(double *p, v8 a)
   *(v8_unaligned *)p = a;
 }
 
+/* The lowest `count` lanes only. */
+static inline void v8_store_some(double *p, v8 a, int count)
+{
+  if (count == LANES)
+    v8_store(p, a);
+  else
+    memcpy(p, &a, (size_t)count * sizeof(double));
+}
+
 /* p must be 64-byte aligned. */
 static inline v8 v8_load_aligned(const double *p)
 {
@@ -111,6 +120,17 @@ static inline bool m8_any(m8 mask)
   int64_t any = 0;
   for (int l = 0; l < LANES; l++) any |= mask[l];
   return any != 0;
+#endif
+}
+
+static inline int m8_count(m8 mask)
+{
+#if defined __AVX512DQ__
+  return __builtin_popcount(_mm512_movepi64_mask((__m512i)mask));
+#else
+  int count = 0;
+  for (int l = 0; l < LANES; l++) count += mask[l] != 0;
+  return count;
 #endif
 }
 

@@ -17,7 +17,9 @@ void KERNEL(bare_p2g)(struct bare *bare)
   struct record rec[BARE_PER_CELL];
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
-    stencil_records(bare->transfer, (int32_t)first, GRADIENT, rec);
+    const struct particles *p = bare->transfer->p;
+    const v8 x[3] = {v8_load(p->x[0] + first), v8_load(p->x[1] + first), v8_load(p->x[2] + first)};
+    stencil_records(bare->transfer, x, GRADIENT, rec);
     for (int l = 0; l < LANES; l++) {
       rec[l].value = v8_load(bare->value + 16 * (first + l));
       rec[l].slope = v8_load(bare->value + 16 * (first + l) + 8);
@@ -33,7 +35,9 @@ void KERNEL(bare_g2p)(struct bare *bare)
   struct stencil_nodes local;
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
-    stencil_records(bare->transfer, (int32_t)first, GRADIENT, rec);
+    const struct particles *p = bare->transfer->p;
+    const v8 x[3] = {v8_load(p->x[0] + first), v8_load(p->x[1] + first), v8_load(p->x[2] + first)};
+    stencil_records(bare->transfer, x, GRADIENT, rec);
     stencil_nodes_load(&local, bare->grid + corner, stride0, stride1, 4);
     gather_cell(rec, BARE_PER_CELL, &local, NULL, 4, bare->out + 16 * first);
   }

@@ -42,10 +42,10 @@ static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_
   }
 }
 
-static int collide_lanes(const struct near_bodies *near, int lanes, const v8 x[3], v8 v[3])
+static int collide_lanes(const struct near_bodies *near, int count, const v8 x[3], v8 v[3])
 {
   int contacts = 0;
-  for (int l = 0; l < lanes; l++) {
+  for (int l = 0; l < count; l++) {
     const double at[3] = {x[0][l], x[1][l], x[2][l]};
     double velocity[3] = {v[0][l], v[1][l], v[2][l]};
     bool acted = false;
@@ -56,13 +56,6 @@ static int collide_lanes(const struct near_bodies *near, int lanes, const v8 x[3
     for (int d = 0; d < 3; d++) v[d][l] = velocity[d];
   }
   return contacts;
-}
-
-static int64_t count_lanes(m8 mask)
-{
-  int64_t count = 0;
-  for (int l = 0; l < LANES; l++) count -= mask[l];
-  return count;
 }
 
 static double largest_lane(v8 a)
@@ -82,7 +75,7 @@ static void note_trouble(struct step_result *result, enum trouble kind, m8 mask,
 }
 
 /* Cell keys of the new positions. */
-static void store_keys(const struct transfer *t, int32_t s, m8 live, const v8 x[3],
+static void store_keys(const struct transfer *t, int32_t s, int count, const v8 x[3],
                        struct step_result *result)
 {
   const struct grid_frame *frame = &t->grid->frame;
@@ -95,18 +88,19 @@ static void store_keys(const struct transfer *t, int32_t s, m8 live, const v8 x[
     key = key << GRID_INDEX_BITS | __builtin_convertvector(v8_select(here, base, v8_set(0.0)), m8);
   }
   key |= ~inside;
-  memcpy(t->next->key + s, &key, sizeof key);
-  result->outside += count_lanes(~inside & live);
+  memcpy(t->next->key + s, &key, (size_t)count * sizeof *t->next->key);
+  result->outside += m8_count(~inside & m8_first(count));
 }
 
 /* Steps 7 to 10 for particles s .. s + lanes - 1, from their gathered rows. */
-static void update_batch(struct transfer *t, int32_t s, int lanes, const double *gathered,
+static void update_batch(struct transfer *t, int32_t s, int32_t left, const double *gathered,
                          const double *affine, const struct near_bodies *near, struct step_result *result)
 {
   const struct particles *p = t->p;
   const struct scratch *next = t->next;
   const struct grid_frame *frame = &t->grid->frame;
-  const m8 live = m8_first(lanes);
+  const struct batch batch = batch_at(t, s, left);
+  const m8 live = m8_first(batch.count);
   const v8 dt = v8_set(t->dt), zero = v8_set(0.0);
   v8 rows[16], g[9], f[9], trial[9], v[3], x[3];
   gathered_lanes(gathered, rows);
@@ -115,29 +109,29 @@ static void update_batch(struct transfer *t, int32_t s, int lanes, const double 
   if (t->affine) {
     v8 b[9];
     gathered_gradient(frame, rows, frame->spacing, b);
-    for (int k = 0; k < 9; k++) v8_store(next->b[k] + s, b[k]);
+    for (int k = 0; k < 9; k++) v8_store_some(next->b[k] + s, b[k], batch.count);
   }
 
   v8 norm2 = zero;
   for (int k = 0; k < 9; k++) {
     norm2 = v8_fma(g[k], g[k], norm2);
-    f[k] = v8_load(p->fe[k] + s);
+    f[k] = batch_load(p->fe[k], &batch);
   }
   snow_multiply(g, f, trial);
   for (int k = 0; k < 9; k++) trial[k] = v8_fma(dt, trial[k], f[k]);
-  const struct snow_lanes material = snow_gather(t->materials, p->material + s);
-  v8 jp = v8_load(p->jp + s);
+  const struct snow_lanes material = batch_material(t, &batch);
+  v8 jp = batch_load(p->jp, &batch);
   const struct snow_returned found = snow_return(&material, trial, &jp);
-  for (int k = 0; k < 9; k++) v8_store(next->fe[k] + s, trial[k]);
-  v8_store(next->jp + s, jp);
+  for (int k = 0; k < 9; k++) v8_store_some(next->fe[k] + s, trial[k], batch.count);
+  v8_store_some(next->jp + s, jp, batch.count);
 
   const v8 flip = v8_set(t->affine ? 0.0 : t->flip);
   for (int d = 0; d < 3; d++) {
-    x[d] = v8_load(p->x[d] + s);
+    x[d] = batch_load(p->x[d], &batch);
     v[d] = rows[1 + d];
-    if (!t->affine && t->flip != 0.0) v[d] = v8_fma(flip, v8_load(p->v[d] + s), v[d]);
+    if (!t->affine && t->flip != 0.0) v[d] = v8_fma(flip, batch_load(p->v[d], &batch), v[d]);
   }
-  if (near->count) result->contacts += collide_lanes(near, lanes, x, v);
+  if (near->count) result->contacts += collide_lanes(near, batch.count, x, v);
 
   v8 speed2 = zero;
   m8 crossing = {0};
@@ -145,24 +139,25 @@ static void update_batch(struct transfer *t, int32_t s, int lanes, const double 
     speed2 = v8_fma(v[d], v[d], speed2);
     crossing |= v8_abs(dt * v[d]) > v8_set(frame->spacing);
     x[d] = v8_fma(dt, v[d], x[d]);
-    v8_store(next->v[d] + s, v[d]);
-    v8_store(next->x[d] + s, x[d]);
+    v8_store_some(next->v[d] + s, v[d], batch.count);
+    v8_store_some(next->x[d] + s, x[d], batch.count);
   }
-  store_keys(t, s, live, x, result);
+  store_keys(t, s, batch.count, x, result);
 
   const v8 all = speed2 + norm2 + jp + trial[0] + trial[4] + trial[8];
   note_trouble(result, TROUBLE_GRADIENT, (dt * dt * norm2 > v8_set(0.25)) & live, s);
   note_trouble(result, TROUBLE_INVERTED, found.inverted & live, s);
   note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
   note_trouble(result, TROUBLE_NOT_FINITE, ~(v8_abs(all) <= v8_set(1e300)) & live, s);
-  result->plastic += count_lanes(found.plastic & live);
+  result->plastic += m8_count(found.plastic & live);
   result->max_speed = fmax(result->max_speed, largest_lane(v8_select(live, v8_sqrt(speed2), zero)));
   m8 clamped;
   const v8 factor = snow_hardening(&material, jp, &clamped);
-  result->hardened_to_limit += count_lanes(clamped & live);
+  result->hardened_to_limit += m8_count(clamped & live);
   if (!t->want_sound) return;
-  const v8 stiffness = (material.lambda + v8_set(2.0) * material.mu) * factor * v8_load(p->stiffness + s);
-  const v8 sound = v8_sqrt(stiffness * v8_load(p->volume + s) / v8_load(p->mass + s));
+  const v8 stiffness =
+      (material.lambda + v8_set(2.0) * material.mu) * factor * batch_constant(p->stiffness, &batch);
+  const v8 sound = v8_sqrt(stiffness * batch_constant(p->volume, &batch) / batch_constant(p->mass, &batch));
   result->max_sound = fmax(result->max_sound, largest_lane(v8_select(live, sound, zero)));
 }
 
@@ -208,8 +203,11 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
     struct near_bodies near;
     find_near(t, plane, c, window, &near);
     for (int32_t i = 0; i < n; i += LANES) {
-      stencil_records(t, s + i, t->mls ? OFFSET : GRADIENT, (struct record *)w->records[0] + i);
-      if (t->affine && !t->mls) stencil_records(t, s + i, OFFSET, (struct record *)w->records[1] + i);
+      const struct batch batch = batch_at(t, s + i, n - i);
+      v8 x[3];
+      batch_positions(t, &batch, x);
+      stencil_records(t, x, t->mls ? OFFSET : GRADIENT, (struct record *)w->records[0] + i);
+      if (t->affine && !t->mls) stencil_records(t, x, OFFSET, (struct record *)w->records[1] + i);
     }
     while (c < window) {
       const int32_t run = stencil_run_end(g, c, window);
@@ -220,7 +218,7 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
       c = run;
     }
     for (int32_t i = 0; i < n; i += LANES)
-      update_batch(t, s + i, n - i < LANES ? n - i : LANES, w->out[0] + i * GATHERED_DOUBLES,
-                   w->out[1] + i * GATHERED_DOUBLES, &near, result);
+      update_batch(t, s + i, n - i, w->out[0] + i * GATHERED_DOUBLES, w->out[1] + i * GATHERED_DOUBLES, &near,
+                   result);
   }
 }

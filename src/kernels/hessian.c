@@ -30,7 +30,12 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
   struct record *rec = w->records[0];
   struct span span;
   struct stencil_nodes nodes;
-  for (int32_t i = 0; i < n; i += LANES) stencil_records(t, s + i, linear, rec + i);
+  for (int32_t i = 0; i < n; i += LANES) {
+    const struct batch batch = batch_at(t, s + i, n - i);
+    v8 x[3];
+    batch_positions(t, &batch, x);
+    stencil_records(t, x, linear, rec + i);
+  }
   while (c < window) {
     const int32_t run = stencil_run_end(g, c, window);
     span_load(&span, g, plane, c, in);

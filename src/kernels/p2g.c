@@ -6,15 +6,15 @@ struct tally {
   v8 sum[MEASURED_COUNT];
 };
 
-static void tally_batch(struct tally *tally, const struct transfer *t, int32_t s, int lanes, v8 energy)
+static void tally_batch(struct tally *tally, const struct transfer *t, const struct batch *batch, v8 energy)
 {
   const struct particles *p = t->p;
-  const m8 live = m8_first(lanes);
-  const v8 zero = v8_set(0.0), m = v8_select(live, v8_load(p->mass + s), zero);
+  const m8 live = m8_first(batch->count);
+  const v8 zero = v8_set(0.0), m = v8_select(live, batch_constant(p->mass, batch), zero);
   v8 x[3], v[3];
   for (int d = 0; d < 3; d++) {
-    x[d] = v8_select(live, v8_load(p->x[d] + s), zero);
-    v[d] = v8_select(live, v8_load(p->v[d] + s), zero);
+    x[d] = v8_select(live, batch_load(p->x[d], batch), zero);
+    v[d] = v8_select(live, batch_load(p->v[d], batch), zero);
   }
   v8 speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
   v8 *sum = tally->sum;
@@ -27,7 +27,7 @@ static void tally_batch(struct tally *tally, const struct transfer *t, int32_t s
   }
   if (t->affine) { /* the affine part of APIC carries momentum and energy of its own */
     v8 b[9];
-    for (int k = 0; k < 9; k++) b[k] = v8_select(live, v8_load(p->b[k] + s), zero);
+    for (int k = 0; k < 9; k++) b[k] = v8_select(live, batch_load(p->b[k], batch), zero);
     const double inverse = stencil_scale(&t->grid->frame, OFFSET) * t->grid->frame.inverse;
     for (int k = 0; k < 9; k++) speed2 += b[k] * b[k] * v8_set(inverse);
     for (int d = 0; d < 3; d++) {
@@ -48,25 +48,28 @@ static void tally_end(const struct tally *tally, struct exact_sum *measured)
 }
 
 /* The principal frame of F_E, kept for the solve. */
-static void keep_frame(const struct transfer *t, int32_t s, const struct principal *frame, v8 mu, v8 lambda)
+static void keep_frame(const struct transfer *t, int32_t s, int count, const struct principal *frame, v8 mu,
+                       v8 lambda)
 {
   const struct scratch *keep = t->next;
-  for (int k = 0; k < 9; k++) v8_store(SCRATCH_U(keep)[k] + s, frame->u[k]);
-  for (int k = 0; k < 3; k++) v8_store(SCRATCH_SIGMA(keep)[k] + s, v8_set(1.0) + frame->strain[k]);
-  v8_store(SCRATCH_MU(keep) + s, mu);
-  v8_store(SCRATCH_LAMBDA(keep) + s, lambda);
+  for (int k = 0; k < 9; k++) v8_store_some(SCRATCH_U(keep)[k] + s, frame->u[k], count);
+  for (int k = 0; k < 3; k++)
+    v8_store_some(SCRATCH_SIGMA(keep)[k] + s, v8_set(1.0) + frame->strain[k], count);
+  v8_store_some(SCRATCH_MU(keep) + s, mu, count);
+  v8_store_some(SCRATCH_LAMBDA(keep) + s, lambda, count);
 }
 
 /* Stress of eight particles, V0 P F_E^T as a full matrix, and their elastic energy. */
-ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, v8 stress[9], v8 *energy)
+ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const struct batch *batch,
+                                  v8 stress[9], v8 *energy)
 {
   const struct particles *p = t->p;
   v8 f[9], upper[6];
-  for (int k = 0; k < 9; k++) f[k] = v8_load(p->fe[k] + s);
-  const struct snow_lanes material = snow_gather(t->materials, p->material + s);
+  for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
+  const struct snow_lanes material = batch_material(t, batch);
   m8 clamped;
-  const v8 factor = snow_hardening(&material, v8_load(p->jp + s), &clamped) * v8_load(p->stiffness + s) *
-                    v8_load(p->volume + s);
+  const v8 factor = snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
+                    batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch);
   const v8 mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
   if (t->implicit) {
     struct principal frame;
@@ -75,7 +78,7 @@ ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, v8 stress
              sigma[3] = {one + frame.strain[0], one + frame.strain[1], one + frame.strain[2]};
     snow_stress(frame.u, sigma, mu, lambda, upper);
     *energy = snow_energy(sigma, mu, lambda);
-    keep_frame(t, s, &frame, mu, lambda);
+    keep_frame(t, s, batch->count, &frame, mu, lambda);
   } else {
     v8 r[9];
     polar3(f, r);
@@ -97,22 +100,23 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   const double force_scale = -stencil_scale(frame, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
   const double affine_scale = stencil_scale(frame, OFFSET);
   for (int32_t i = 0; i < n; i += LANES) {
-    v8 stress[9], energy = v8_set(0.0), coefficient[3][3];
-    prepare_stress(t, s + i, stress, &energy);
-    if (t->measuring) tally_batch(tally, t, s + i, n - i < LANES ? n - i : LANES, energy);
-    const v8 m = v8_load(p->mass + s + i);
-    v8 mv[3];
-    for (int d = 0; d < 3; d++) mv[d] = m * v8_load(p->v[d] + s + i);
+    const struct batch batch = batch_at(t, s + i, n - i);
+    v8 stress[9], energy = v8_set(0.0), coefficient[3][3], x[3], mv[3];
+    prepare_stress(t, s + i, &batch, stress, &energy);
+    if (t->measuring) tally_batch(tally, t, &batch, energy);
+    const v8 m = batch_constant(p->mass, &batch);
+    for (int d = 0; d < 3; d++) mv[d] = m * batch_load(p->v[d], &batch);
     for (int a = 0; a < 3; a++)
       for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * v8_set(force_scale);
-    stencil_records(t, s + i, force_linear, force + i);
+    batch_positions(t, &batch, x);
+    stencil_records(t, x, force_linear, force + i);
     if (t->affine) {
       v8 affine[3][3];
       for (int a = 0; a < 3; a++)
         for (int r = 0; r < 3; r++)
-          affine[a][r] = m * v8_load(p->b[3 * r + frame->axis[a]] + s + i) * v8_set(affine_scale);
+          affine[a][r] = m * batch_load(p->b[3 * r + frame->axis[a]], &batch) * v8_set(affine_scale);
       if (momentum != force) {
-        stencil_records(t, s + i, OFFSET, momentum + i);
+        stencil_records(t, x, OFFSET, momentum + i);
         stencil_values(momentum + i, m, mv, affine);
       } else {
         for (int a = 0; a < 3; a++)
@@ -208,8 +212,11 @@ void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
     const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c], n = g->cell_start[window] - s;
     for (int32_t i = 0; i < n; i += LANES) {
       v8 zero[3] = {v8_set(0.0), v8_set(0.0), v8_set(0.0)}, none[3][3] = {{v8_set(0.0)}};
-      stencil_records(t, s + i, GRADIENT, rec + i);
-      stencil_values(rec + i, v8_load(t->p->mass + s + i), zero, none);
+      const struct batch batch = batch_at(t, s + i, n - i);
+      v8 x[3];
+      batch_positions(t, &batch, x);
+      stencil_records(t, x, GRADIENT, rec + i);
+      stencil_values(rec + i, batch_constant(t->p->mass, &batch), zero, none);
     }
     scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, g->frame.support);
     c = window;
@@ -229,7 +236,12 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
   for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1];) {
     const int32_t run = stencil_run_end(g, c, g->plane_cell[plane + 1]), s = g->cell_start[c],
                   n = g->cell_start[run] - s;
-    for (int32_t i = 0; i < n; i += LANES) stencil_records(t, s + i, GRADIENT, rec + i);
+    for (int32_t i = 0; i < n; i += LANES) {
+      const struct batch batch = batch_at(t, s + i, n - i);
+      v8 x[3];
+      batch_positions(t, &batch, x);
+      stencil_records(t, x, GRADIENT, rec + i);
+    }
     span_load(&span, g, plane, c, g->group[GROUP_MOMENTUM]);
     for (; c < run; c++) {
       const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
@@ -237,8 +249,10 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
                          g->frame.support);
       gather_cell(rec + begin, count, &nodes, NULL, g->frame.support, w->out[0] + begin * GATHERED_DOUBLES);
     }
-    for (int32_t i = 0; i < n; i++)
-      if (p->volume[s + i] == 0.0)
-        p->volume[s + i] = p->mass[s + i] / (w->out[0][i * GATHERED_DOUBLES] / (h * h * h));
+    for (int32_t i = 0; i < n; i++) {
+      const int32_t home = t->home[s + i];
+      if (p->volume[home] == 0.0)
+        p->volume[home] = p->mass[home] / (w->out[0][i * GATHERED_DOUBLES] / (h * h * h));
+    }
   }
 }

@@ -45,6 +45,58 @@ _Static_assert(sizeof(struct record) == RECORD_BYTES, "workspace and kernels dis
 
 enum { RECORD_X = 0, RECORD_Y = 8, RECORD_VALUE = 48, RECORD_TX = 52, RECORD_TY = 56, RECORD_TZ = 60 };
 
+/* Eight particles in order and where they stand. G2P leaves the new state in the old order, so most are
+ * neighbours still, and where all eight are a plain load does. Lanes behind the last particle repeat it. */
+struct batch {
+  int32_t slot[LANES] __attribute__((aligned(32))), home[LANES] __attribute__((aligned(32)));
+  int count; /* lanes that are particles */
+  bool dense;
+};
+
+static inline struct batch batch_at(const struct transfer *t, int32_t s, int32_t left)
+{
+  struct batch batch = {.count = left < LANES ? left : LANES};
+  for (int l = 0; l < LANES; l++) {
+    const int32_t k = s + (l < batch.count ? l : batch.count - 1);
+    batch.slot[l] = t->slot[k];
+    batch.home[l] = t->home[k];
+  }
+  int apart = 0;
+  for (int l = 1; l < LANES; l++) apart |= batch.slot[l] ^ (batch.slot[0] + l);
+  batch.dense = apart == 0;
+  return batch;
+}
+
+static inline v8 batch_gather(const double *array, const int32_t index[LANES])
+{
+#if defined __AVX512F__
+  return (v8)_mm512_i32gather_pd(_mm256_load_si256((const __m256i *)index), array, 8);
+#else
+  v8 a;
+  for (int l = 0; l < LANES; l++) a[l] = array[index[l]];
+  return a;
+#endif
+}
+
+/* State of the eight. */
+static inline v8 batch_load(const double *array, const struct batch *batch)
+{
+  return batch->dense ? v8_load(array + batch->slot[0]) : batch_gather(array, batch->slot);
+}
+
+/* What never changes. */
+static inline v8 batch_constant(const double *array, const struct batch *batch)
+{
+  return batch_gather(array, batch->home);
+}
+
+static inline struct snow_lanes batch_material(const struct transfer *t, const struct batch *batch)
+{
+  uint32_t material[LANES] = {0};
+  for (int l = 0; l < LANES && t->material_count > 1; l++) material[l] = t->p->material[batch->home[l]];
+  return snow_gather(t->materials, material);
+}
+
 enum linear { GRADIENT, OFFSET }; /* what "derivative" of a weight means: dw/du, or w (x_i - x_p) / h */
 
 /* Rounds down; |u| < 2^51. */
@@ -99,9 +151,9 @@ ALWAYS_INLINE void stencil_weights(int support, enum linear linear, v8 u, v8 w[8
   }
 }
 
-static inline v8 stencil_position(const struct grid_frame *frame, const struct particles *p, int32_t s, int a)
+static inline v8 stencil_position(const struct grid_frame *frame, v8 x, int a)
 {
-  return (v8_load(p->x[frame->axis[a]] + s) - v8_set(frame->lower[a])) * v8_set(frame->inverse);
+  return (x - v8_set(frame->lower[a])) * v8_set(frame->inverse);
 }
 
 /* What a derivative of a weight must be multiplied with: 1/h, or D^-1 h with D = h^2/3 (cubic), h^2/4
@@ -112,14 +164,14 @@ static inline double stencil_scale(const struct grid_frame *frame, enum linear l
   return (frame->support == 4 ? 3.0 : 4.0) * frame->inverse;
 }
 
-/* Weights of particles s .. s + 7 into their records. */
-ALWAYS_INLINE void stencil_records(const struct transfer *t, int32_t s, enum linear linear,
+/* Weights of eight particles at x (world axes) into their records. */
+ALWAYS_INLINE void stencil_records(const struct transfer *t, const v8 x[3], enum linear linear,
                                    struct record *rec)
 {
   const struct grid_frame *frame = &t->grid->frame;
   v8 w[8];
   for (int a = 0; a < 3; a++) {
-    const v8 u = stencil_position(frame, t->p, s, a);
+    const v8 u = stencil_position(frame, x[frame->axis[a]], a);
     if (frame->support == 4)
       stencil_weights(4, linear, u, w);
     else
@@ -136,6 +188,11 @@ ALWAYS_INLINE void stencil_records(const struct transfer *t, int32_t s, enum lin
       }
     }
   }
+}
+
+static inline void batch_positions(const struct transfer *t, const struct batch *batch, v8 x[3])
+{
+  for (int d = 0; d < 3; d++) x[d] = batch_load(t->p->x[d], batch);
 }
 
 /* Value (mass and vector) and coefficients of eight particles into their records. t[a][r]: coefficient of

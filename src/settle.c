@@ -1,0 +1,73 @@
+/* After a step: particles to the ranks that own their cells, all into order, and the grid anew. */
+#include "base/log.h"
+#include "base/timer.h"
+#include "sim.h"
+
+/* Packs what belongs to other ranks and marks it as gone. */
+static void pack_leavers(struct sim *sim)
+{
+  const int rank = sim->comm.rank;
+  const int32_t low = rank < sim->slabs->count ? sim->slabs->cut[rank] : 0;
+  const int32_t high = rank < sim->slabs->count ? sim->slabs->cut[rank + 1] : 0;
+  sim->outgoing.record_size = particles_record_size(sim->p);
+  for (int32_t i = 0; i < sim->p->count; i++) {
+    if (sim->next.key[i] == REORDER_GONE) continue;
+    const int32_t plane = grid_key_plane(sim->next.key[i]);
+    if (plane >= low && plane < high) continue;
+    reorder_pack(sim->p, &sim->next, i, sim->order.home[i],
+                 mailbox_add(&sim->outgoing, slabs_owner(sim->slabs, plane)));
+    sim->next.key[i] = REORDER_GONE;
+  }
+}
+
+/* Arrivals stand behind the others: their state behind the last, what never changes behind the last home. */
+static void unpack_arrivals(struct sim *sim)
+{
+  const int64_t arrived = sim->incoming.count;
+  particles_reserve(sim->p, sim->order.homes_used + arrived);
+  scratch_fit(&sim->next, sim->p);
+  reorder_fit(&sim->order, sim->p);
+  for (int64_t n = 0; n < arrived; n++) {
+    const int32_t k = sim->p->count + (int32_t)n, home = sim->order.homes_used + (int32_t)n;
+    reorder_unpack(sim->p, &sim->next, k, home,
+                   sim->incoming.records + (size_t)n * sim->incoming.record_size);
+    const double x[3] = {sim->next.x[0][k], sim->next.x[1][k], sim->next.x[2][k]};
+    sim->next.key[k] = grid_key_of(&sim->grid->frame, x);
+    FIRN_ASSERT(sim->next.key[k] != REORDER_GONE);
+  }
+}
+
+/* The kernels read the order where it now is. */
+static void point_transfer(struct sim *sim)
+{
+  sim->transfer.slot = sim->order.slot;
+  sim->transfer.home = sim->order.home;
+}
+
+void sim_settle(struct sim *sim, bool anywhere)
+{
+  double start = timer_now();
+  pack_leavers(sim);
+  migrate(&sim->comm, &sim->outgoing, &sim->incoming, anywhere);
+  unpack_arrivals(sim);
+  reorder_particles(&sim->order, sim->p, &sim->next, (int32_t)sim->incoming.count);
+  if (reorder_is_untidy(&sim->order, sim->p)) reorder_tidy(&sim->order, sim->p, &sim->next);
+  point_transfer(sim);
+  sim->report.seconds[PHASE_MIGRATE] += timer_now() - start;
+
+  start = timer_now();
+  const int rank = sim->comm.rank;
+  const bool has_slab = rank < sim->slabs->count;
+  const int32_t first = has_slab ? sim->slabs->cut[rank] : 0;
+  grid_collect(sim->grid, first, has_slab ? sim->slabs->cut[rank + 1] - first : 0, sim->order.key,
+               sim->p->count);
+  halo_agree(sim->halo, sim->slabs, sim->grid);
+  workspace_fit(&sim->work, sim->grid);
+  sim->report.seconds[PHASE_BUILD] += timer_now() - start;
+}
+
+void sim_tidy(struct sim *sim)
+{
+  reorder_tidy(&sim->order, sim->p, &sim->next);
+  point_transfer(sim);
+}
