@@ -25,6 +25,7 @@ void comm_create(struct comm *comm, MPI_Comm parent)
   MPI_Comm_dup(parent, &comm->mpi);
   MPI_Comm_rank(comm->mpi, &comm->rank);
   MPI_Comm_size(comm->mpi, &comm->size);
+  comm->threads = 1;
 }
 
 void comm_destroy(struct comm *comm)

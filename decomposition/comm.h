@@ -15,6 +15,7 @@ struct comm {
   MPI_Comm mpi;
   int rank;
   int size;
+  int threads; /* that this rank runs; 1 unless topology_plan() says otherwise */
 };
 
 /* Starts and ends MPI for a program of its own; libfirn inside another program never calls these.

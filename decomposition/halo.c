@@ -96,19 +96,6 @@ static int64_t shared_doubles(const struct grid *g, int32_t plane)
   return (int64_t)(g->plane_tile[plane + g->frame.support - 1] - g->plane_tile[plane]) * TILE_DOUBLES;
 }
 
-/* Adds the parts of cell planes right of a cut to the shared planes from node plane `shared` on, in order. */
-static void add_apart(struct grid *g, enum grid_group group, int32_t shared, const double *apart)
-{
-  const int planes = g->frame.support - 1;
-  for (int j = 0; j < planes; j++)
-    for (int a = 0; j + a < planes; a++) {
-      const double *part = apart + grid_apart_offset(g, shared, j, a);
-      double *sum = g->group[group] + (int64_t)g->plane_tile[shared + j + a] * TILE_DOUBLES;
-      const int64_t count = (int64_t)grid_plane_tile_count(g, shared + j + a) * TILE_DOUBLES;
-      for (int64_t k = 0; k < count; k++) sum[k] += part[k];
-    }
-}
-
 static void send_doubles(struct halo *h, const double *data, int64_t count, int to, int tag,
                          MPI_Request *request)
 {
@@ -140,8 +127,8 @@ void halo_exchange(struct halo *h, struct grid *g, const enum grid_group *groups
   }
   for (int k = 0; k < count; k++) {
     if (h->left >= 0)
-      send_doubles(h, g->apart[grid_apart_slot(groups[k])], g->apart_doubles, h->left, TAG_APART + k,
-                   &send[sends++]);
+      send_doubles(h, g->apart[0][grid_apart_slot(groups[k])],
+                   grid_apart_offset(g, 0, g->frame.support - 1, 0), h->left, TAG_APART + k, &send[sends++]);
     if (h->right >= 0)
       send_doubles(h, g->group[groups[k]] + (int64_t)g->plane_tile[g->planes] * TILE_DOUBLES,
                    shared_doubles(g, g->planes), h->right, TAG_CHAIN + k, &send[sends++]);
@@ -149,7 +136,7 @@ void halo_exchange(struct halo *h, struct grid *g, const enum grid_group *groups
   MPI_Waitall(receives, receive, MPI_STATUSES_IGNORE);
   MPI_Waitall(sends, send, MPI_STATUSES_IGNORE); /* the chain is sent from where the sum goes on */
   for (int k = 0; k < count; k++) {
-    if (h->left >= 0) add_apart(g, groups[k], 0, g->apart[grid_apart_slot(groups[k])]);
-    if (h->right >= 0) add_apart(g, groups[k], g->planes, h->inbox[k]);
+    if (h->left >= 0) grid_add_apart(g, groups[k], 0, g->apart[0][grid_apart_slot(groups[k])]);
+    if (h->right >= 0) grid_add_apart(g, groups[k], g->planes, h->inbox[k]);
   }
 }

@@ -35,11 +35,13 @@ void grid_destroy(struct grid **grid)
 {
   if (!*grid) return;
   struct grid *g = *grid;
-  void *blocks[] = {g->plane_cell, g->cell_start, g->cell_y,     g->cell_z,   g->cell_block, g->block_foot,
-                    g->block_y,    g->block_z,    g->plane_foot, g->foot_key, g->foot_tile,  g->plane_tile,
-                    g->tile_key,   g->apart[0],   g->apart[1],   g->stamp,    g->keys};
+  void *blocks[] = {g->plane_cell, g->cell_start, g->cell_y,   g->cell_z,     g->cell_block,
+                    g->block_foot, g->block_y,    g->block_z,  g->plane_foot, g->foot_key,
+                    g->foot_tile,  g->plane_tile, g->tile_key, g->stamp,      g->keys};
   for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) mem_free(blocks[k]);
   for (int k = 0; k < GRID_GROUPS; k++) mem_free(g->group[k]);
+  for (int c = 0; c < MAX_CHUNKS; c++)
+    for (int k = 0; k < 2; k++) mem_free(g->apart[c][k]);
   mem_free(g);
   *grid = NULL;
 }
@@ -232,6 +234,7 @@ void grid_collect(struct grid *g, int32_t first, int32_t planes, const uint64_t 
   reserve_planes(g, planes);
   g->first = first;
   g->planes = planes;
+  grid_chunks(g, 1, (const int32_t[]){0, planes});
   collect_cells(g, keys, count);
 
   int32_t low = INT32_MAX, high = 0;
@@ -290,6 +293,30 @@ static struct grid_extra extra_of(const struct grid *g, const struct grid_extra 
   return (struct grid_extra){NULL, 0};
 }
 
+/* Whether a chunk has anything left of it. */
+static bool keeps_apart(const struct grid *g, int c)
+{
+  return c > 0 || g->has_left;
+}
+
+static void reserve_apart(struct grid *g, int c)
+{
+  const int64_t wanted = keeps_apart(g, c) ? grid_apart_offset(g, g->chunk[c], g->frame.support - 1, 0) : 0;
+  if (wanted <= g->apart_capacity[c]) return;
+  g->apart_capacity[c] = wanted + wanted / 2;
+  for (int k = 0; k < 2; k++) {
+    mem_free(g->apart[c][k]);
+    g->apart[c][k] = mem_alloc((size_t)g->apart_capacity[c], sizeof(double));
+  }
+}
+
+void grid_chunks(struct grid *g, int count, const int32_t *cut)
+{
+  FIRN_ASSERT(count >= 1 && count <= MAX_CHUNKS && cut[0] == 0 && cut[count] == g->planes);
+  g->chunk_count = count;
+  memcpy(g->chunk, cut, (size_t)(count + 1) * sizeof *cut);
+}
+
 void grid_number(struct grid *g, bool has_left, bool has_right,
                  const struct grid_extra extra[2 * (MAX_SUPPORT - 1)])
 {
@@ -320,20 +347,18 @@ void grid_number(struct grid *g, bool has_left, bool has_right,
       }
     }
 
-  g->apart_doubles = has_left ? grid_apart_offset(g, 0, g->frame.support - 1, 0) : 0;
-  if (g->apart_doubles <= g->apart_capacity) return;
-  g->apart_capacity = g->apart_doubles + g->apart_doubles / 2;
-  for (int k = 0; k < 2; k++) {
-    mem_free(g->apart[k]);
-    g->apart[k] = mem_alloc((size_t)g->apart_capacity, sizeof(double));
-  }
+  for (int c = 0; c < g->chunk_count; c++) reserve_apart(g, c);
 }
 
 void grid_clear(struct grid *g, enum grid_group group)
 {
   if (!g->group[group]) g->group[group] = mem_alloc((size_t)g->tile_capacity * TILE_DOUBLES, sizeof(double));
   memset(g->group[group], 0, (size_t)g->tile_count * TILE_DOUBLES * sizeof(double));
-  if (g->has_left) memset(g->apart[grid_apart_slot(group)], 0, (size_t)g->apart_doubles * sizeof(double));
+  for (int c = 0; c < g->chunk_count; c++) {
+    if (!keeps_apart(g, c)) continue;
+    const int64_t doubles = grid_apart_offset(g, g->chunk[c], g->frame.support - 1, 0);
+    if (doubles) memset(g->apart[c][grid_apart_slot(group)], 0, (size_t)doubles * sizeof(double));
+  }
 }
 
 int64_t grid_apart_offset(const struct grid *g, int32_t shared, int j, int a)
@@ -346,9 +371,30 @@ int64_t grid_apart_offset(const struct grid *g, int32_t shared, int j, int a)
   return tiles * TILE_DOUBLES;
 }
 
-double *grid_target(const struct grid *g, enum grid_group group, int j, int a)
+double *grid_target(const struct grid *g, enum grid_group group, int32_t j, int a)
 {
-  if (!g->has_left || j + a >= g->frame.support - 1) return g->group[group];
-  return g->apart[grid_apart_slot(group)] + grid_apart_offset(g, 0, j, a) -
+  int c = 0;
+  while (c + 1 < g->chunk_count && g->chunk[c + 1] <= j) c++;
+  const int32_t within = j - g->chunk[c];
+  if (!keeps_apart(g, c) || within + a >= g->frame.support - 1) return g->group[group];
+  return g->apart[c][grid_apart_slot(group)] + grid_apart_offset(g, g->chunk[c], (int)within, a) -
          (int64_t)g->plane_tile[j + a] * TILE_DOUBLES;
+}
+
+void grid_add_apart(struct grid *g, enum grid_group group, int32_t shared, const double *apart)
+{
+  const int planes = g->frame.support - 1;
+  for (int j = 0; j < planes; j++)
+    for (int a = 0; j + a < planes; a++) {
+      const double *part = apart + grid_apart_offset(g, shared, j, a);
+      double *sum = g->group[group] + (int64_t)g->plane_tile[shared + j + a] * TILE_DOUBLES;
+      const int64_t count = (int64_t)grid_plane_tile_count(g, shared + j + a) * TILE_DOUBLES;
+      for (int64_t k = 0; k < count; k++) sum[k] += part[k];
+    }
+}
+
+void grid_join(struct grid *g, enum grid_group group)
+{
+  for (int c = 1; c < g->chunk_count; c++)
+    grid_add_apart(g, group, g->chunk[c], g->apart[c][grid_apart_slot(group)]);
 }

@@ -26,6 +26,7 @@ enum {
   TILE_DOUBLES = TILE_NODES * 4,
   MAX_SUPPORT = 4,
   GRID_INDEX_BITS = 21, /* of one axis in a cell key */
+  MAX_CHUNKS = 128,
 };
 
 enum grid_group {
@@ -79,10 +80,14 @@ struct grid {
   uint64_t *tile_key;
   double *group[GRID_GROUPS]; /* [TILE_DOUBLES tile_count] each; NULL until first wanted */
 
-  /* Contributions that a left neighbour wants apart from their sum, see halo.h. */
+  /* Chunks of the cell planes, one a thread (see crew.h): planes [chunk[c], chunk[c + 1]). The first planes
+   * of a chunk keep their contributions to the nodes shared with what lies left of it apart: of chunk 0 for
+   * the left neighbour (halo.h), of the others for grid_join(). */
   bool has_left, has_right;
-  double *apart[2]; /* of GROUP_MOMENTUM, and of any other group */
-  int64_t apart_doubles, apart_capacity;
+  int chunk_count;
+  int32_t chunk[MAX_CHUNKS + 1];
+  double *apart[MAX_CHUNKS][2]; /* of GROUP_MOMENTUM, and of any other group */
+  int64_t apart_capacity[MAX_CHUNKS];
 
   int32_t *stamp; /* scratch of the build */
   int64_t stamp_capacity;
@@ -133,6 +138,10 @@ struct grid_extra {
 void grid_number(struct grid *grid, bool has_left, bool has_right,
                  const struct grid_extra extra[2 * (MAX_SUPPORT - 1)]);
 
+/* Between the halves: cuts the planes into chunks of at least support planes (by default there is one).
+ * cut[count + 1] from 0 to planes. */
+void grid_chunks(struct grid *grid, int count, const int32_t *cut);
+
 /* Zeroes a group over all active tiles (and makes it on first use); `apart` too where a left neighbour
  * exists. */
 void grid_clear(struct grid *grid, enum grid_group group);
@@ -145,6 +154,13 @@ double *grid_target(const struct grid *grid, enum grid_group group, int j, int a
  * node plane `shared`. Offset (doubles) of the part of cell plane j for shared plane j + a; (support - 1, 0)
  * gives the size of all. */
 int64_t grid_apart_offset(const struct grid *grid, int32_t shared, int j, int a);
+
+/* Adds such parts to the shared planes, in order. */
+void grid_add_apart(struct grid *grid, enum grid_group group, int32_t shared, const double *apart);
+
+/* Adds the parts that chunks kept apart from the chunk before; after it only the left neighbour's are still
+ * apart. */
+void grid_join(struct grid *grid, enum grid_group group);
 
 static inline int grid_apart_slot(enum grid_group group)
 {

@@ -1,5 +1,6 @@
 /* After a step: particles to the ranks that own their cells, all into order, and the grid anew. */
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/timer.h"
 #include "sim.h"
 
@@ -37,6 +38,20 @@ static void unpack_arrivals(struct sim *sim)
   }
 }
 
+/* Planes for the threads, about equally many particles each. */
+static void chunk_planes(struct sim *sim)
+{
+  struct grid *g = sim->grid;
+  if (sim->crew.size == 1 || g->planes < 2 * SLAB_LEAST) return;
+  int64_t *weight = mem_alloc((size_t)g->planes, sizeof *weight);
+  for (int32_t k = 0; k < g->planes; k++)
+    weight[k] = g->cell_start[g->plane_cell[k + 1]] - g->cell_start[g->plane_cell[k]];
+  struct slabs *chunks = slabs_create(sim->crew.size, g->planes, weight);
+  grid_chunks(g, chunks->count, chunks->cut);
+  slabs_destroy(&chunks);
+  mem_free(weight);
+}
+
 /* The kernels read the order where it now is. */
 static void point_transfer(struct sim *sim)
 {
@@ -61,8 +76,9 @@ void sim_settle(struct sim *sim, bool anywhere)
   const int32_t first = has_slab ? sim->slabs->cut[rank] : 0;
   grid_collect(sim->grid, first, has_slab ? sim->slabs->cut[rank + 1] - first : 0, sim->order.key,
                sim->p->count);
+  chunk_planes(sim);
   halo_agree(sim->halo, sim->slabs, sim->grid);
-  workspace_fit(&sim->work, sim->grid);
+  crew_fit(&sim->crew, sim->grid);
   sim->report.seconds[PHASE_BUILD] += timer_now() - start;
 }
 

@@ -7,18 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Large arrays start at different distances from a page boundary. Kernels walk dozens of them at the same
+ * index; were they all aligned alike, every one would fall into the same set of the L1 cache, and loads would
+ * wait for stores that only look like theirs. */
+enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, HEADER = 64 };
+
 static atomic_long blocks;
+static atomic_uint large_blocks;
 
 void *mem_alloc(size_t count, size_t size)
 {
   size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - 64)
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - 2 * PAGE)
     firn_fatal("%zu elements of %zu bytes do not fit in memory", count, size);
   bytes = (bytes + 63) / 64 * 64;
-  void *block = aligned_alloc(64, bytes ? bytes : 64);
-  if (!block)
+  const size_t before = HEADER + (bytes < LARGE ? 0 : atomic_fetch_add(&large_blocks, 1) * STAGGER % PAGE);
+  char *raw = aligned_alloc(64, before + (bytes ? bytes : 64));
+  if (!raw)
     firn_fatal("out of memory: %.1f MiB more are needed; use more nodes or fewer particles",
                (double)bytes / 1048576.0);
+  char *block = raw + before;
+  memcpy(block - sizeof raw, &raw, sizeof raw);
   memset(block, 0, bytes);
   atomic_fetch_add(&blocks, 1);
   return block;
@@ -42,8 +51,10 @@ char *mem_strdup(const char *text)
 void mem_free(void *block)
 {
   if (!block) return;
+  void *raw;
+  memcpy(&raw, (char *)block - sizeof raw, sizeof raw);
   atomic_fetch_sub(&blocks, 1);
-  free(block);
+  free(raw);
 }
 
 long mem_balance(void)

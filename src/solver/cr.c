@@ -8,16 +8,14 @@ enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOTS };
 static void apply(const struct cr_system *s, struct exact_sum dots[DOTS])
 {
   s->hessian(s->context, GROUP_R, GROUP_AR);
-  s->kernels->cr_product(s->grid, s->factor, 0, s->owned_tiles, dots);
-  s->kernels->cr_product(s->grid, s->factor, s->owned_tiles, s->grid->tile_count, NULL);
+  crew_cr_product(s->crew, s->kernels, s->grid, s->factor, s->owned_tiles, dots);
 }
 
 /* r = v* - A v* = -factor M^-1 H v* on the free nodes. */
 static void start(const struct cr_system *s, struct exact_sum *norm)
 {
   s->hessian(s->context, GROUP_VELOCITY, GROUP_AR);
-  s->kernels->cr_residual(s->grid, s->factor, 0, s->owned_tiles, norm);
-  s->kernels->cr_residual(s->grid, s->factor, s->owned_tiles, s->grid->tile_count, NULL);
+  crew_cr_residual(s->crew, s->kernels, s->grid, s->factor, s->owned_tiles, norm);
 }
 
 struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_iterations)
@@ -42,7 +40,7 @@ struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_i
     const double b = result.iterations ? rar / rar_before : 0.0;
     apap = arar + 2.0 * b * exact_value(&dots[DOT_ARAP]) + b * b * apap;
     if (!(apap > 0.0)) return result;
-    s->kernels->cr_update(s->grid, rar / apap, b, 0, s->grid->tile_count);
+    crew_cr_update(s->crew, s->kernels, s->grid, rar / apap, b);
     rar_before = rar;
     result.iterations++;
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};

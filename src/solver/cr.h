@@ -8,6 +8,7 @@
 #define FIRN_SOLVER_CR_H
 
 #include "base/exactsum.h"
+#include "crew.h"
 #include "grid.h"
 #include "kernels.h"
 
@@ -15,6 +16,7 @@
 
 struct cr_system {
   struct grid *grid; /* v* in GROUP_VELOCITY, masses in GROUP_MOMENTUM */
+  struct crew *crew;
   const struct kernels *kernels;
   double factor;       /* beta dt^2 */
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
