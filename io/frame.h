@@ -13,10 +13,13 @@
 
 #include <stdint.h>
 
+struct fence;
+
 struct frame_info {
   int64_t index; /* frame number: time = index / frame_rate */
   int64_t step;
-  double time; /* s */
+  double time;               /* s */
+  const struct fence *fence; /* rank 0: asked before writing; NULL where no other start could write */
 };
 
 /* Collective. Writes <scene->output>/frames/frame_000123.h5 with the scene's fields and precision. */

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,18 +31,61 @@ static void report(struct history *history, int reason)
   log_warn("cannot write %s: %s; the run goes on without its history", history->path, strerror(reason));
 }
 
-static bool write_header(FILE *stream, const char *const *phases, int phase_count)
+static char *make_header(const char *const *phases, int phase_count)
 {
-  fputs("step,time,dt,particles,removed,iterations,halvings,contact_nodes,plastic,mass,momentum_x,momentum_y,"
-        "momentum_z,angular_x,angular_y,angular_z,kinetic,elastic,potential,max_speed,imbalance",
-        stream);
-  for (int k = 0; k < phase_count; k++) fprintf(stream, ",seconds_%s", phases[k]);
-  fputc('\n', stream);
-  return fflush(stream) == 0;
+  static const char computed[] =
+      "step,time,dt,particles,removed,iterations,halvings,contact_nodes,plastic,mass,momentum_x,momentum_y,"
+      "momentum_z,angular_x,angular_y,angular_z,kinetic,elastic,potential,max_speed,imbalance";
+  size_t size = sizeof computed + 2;
+  for (int k = 0; k < phase_count; k++) size += strlen(phases[k]) + 16;
+  char *header = mem_alloc(size, 1), *at = header + sprintf(header, "%s", computed);
+  for (int k = 0; k < phase_count; k++) at += sprintf(at, ",seconds_%s", phases[k]);
+  memcpy(at, "\n", 2);
+  return header;
 }
 
-int history_create(struct history **out, const char *output, const char *const *phases, int phase_count,
-                   struct error *err)
+/* How much of an earlier file stays: up to the first row of `step` or later, or one that was cut short. 0
+ * where it is not ours to go on with. */
+static off_t kept_bytes(FILE *file, const char *header, int64_t step)
+{
+  char *line = NULL;
+  size_t capacity = 0;
+  off_t keep = 0;
+  for (ssize_t length; (length = getline(&line, &capacity, file)) > 0; keep += length) {
+    char *comma = NULL;
+    if (keep == 0 ? strcmp(line, header) != 0
+                  : strtoll(line, &comma, 10) >= step || *comma != ',' || line[length - 1] != '\n')
+      break;
+  }
+  free(line);
+  return keep;
+}
+
+static bool write_header(FILE *stream, const char *header)
+{
+  return fputs(header, stream) >= 0 && fflush(stream) == 0;
+}
+
+/* step < 0: anew. */
+static bool open_stream(struct history *history, const char *header, int64_t step)
+{
+  off_t keep = 0;
+  FILE *earlier = step >= 0 ? fopen(history->path, "re") : NULL;
+  if (earlier) {
+    keep = kept_bytes(earlier, header, step);
+    fclose(earlier);
+  }
+  if (keep == 0) {
+    history->stream = fopen(history->path, "we");
+    return history->stream && write_header(history->stream, header);
+  }
+  if (truncate(history->path, keep) != 0) return false;
+  history->stream = fopen(history->path, "ae");
+  return history->stream != NULL;
+}
+
+int history_continue(struct history **out, const char *output, const char *const *phases, int phase_count,
+                     int64_t step, struct error *err)
 {
   FIRN_ASSERT(phase_count >= 0 && phase_count <= HISTORY_PHASES);
   const int code = file_make_folder(output, err);
@@ -50,8 +94,10 @@ int history_create(struct history **out, const char *output, const char *const *
   history->path = file_join(output, "history.csv");
   history->phase_count = phase_count;
   history->flushed = timer_now();
-  history->stream = fopen(history->path, "we");
-  if (!history->stream || !write_header(history->stream, phases, phase_count)) {
+  char *header = make_header(phases, phase_count);
+  const bool opened = open_stream(history, header, step);
+  mem_free(header);
+  if (!opened) {
     error_set(err, FIRN_EIO, "cannot write %s: %s", history->path, strerror(errno));
     history->failed = true; /* the error is told already */
     history_destroy(&history);
@@ -59,6 +105,19 @@ int history_create(struct history **out, const char *output, const char *const *
   }
   *out = history;
   return FIRN_OK;
+}
+
+int history_create(struct history **out, const char *output, const char *const *phases, int phase_count,
+                   struct error *err)
+{
+  return history_continue(out, output, phases, phase_count, -1, err);
+}
+
+void history_sync(struct history *history)
+{
+  if (!history || history->failed) return;
+  if (fflush(history->stream) != 0 || (fsync(fileno(history->stream)) != 0 && errno != EINVAL))
+    report(history, errno);
 }
 
 void history_add(struct history *history, const struct history_row *row)

@@ -39,6 +39,15 @@ struct history;
 int history_create(struct history **out, const char *output, const char *const *phases, int phase_count,
                    struct error *err);
 
+/* Goes on with the file that is there, without the rows from `step` on, which will come again. Starts anew
+ * where there is none, or one of other columns. */
+int history_continue(struct history **out, const char *output, const char *const *phases, int phase_count,
+                     int64_t step, struct error *err);
+
+/* Brings what was added to the disk: before a checkpoint, so that no row can be missing that a restart does
+ * not write again. Accepts NULL. */
+void history_sync(struct history *history);
+
 /* Appends a line. One that cannot be written is a warning, once: a full disk does not end a run because of
  * its log. */
 void history_add(struct history *history, const struct history_row *row);

@@ -311,6 +311,26 @@ uint64_t reader_seed(struct reader *r, const struct yaml_item *map, const char *
   return value;
 }
 
+void reader_numbers(struct reader *r, const struct yaml_item *map, const char *key, int count, double *out)
+{
+  const struct yaml_item *item = reader_get(r, map, key);
+  char expected[64];
+  snprintf(expected, sizeof expected, "a list of %d numbers", count);
+  for (int d = 0; d < count; d++) out[d] = (double)(d == 0);
+  if (!item) fail_missing(r, map, key, expected);
+  if (item && (item->kind != YAML_LIST || item->count != count)) fail_type(r, item, expected);
+  if (r->code) return;
+  char list[512];
+  size_t used = 0;
+  for (int d = 0; d < count; d++) {
+    char digits[32];
+    if (!take_number(r, item->child[d], "a finite number", &out[d])) return;
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", d ? ", " : "",
+                             print_number(out[d], digits));
+  }
+  reader_write(r, "%s: [%s]", key, list);
+}
+
 void reader_vector(struct reader *r, const struct yaml_item *map, const char *key, const double *fallback,
                    double out[3])
 {

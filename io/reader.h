@@ -72,6 +72,8 @@ uint64_t reader_seed(struct reader *r, const struct yaml_item *map, const char *
 /* Three numbers; a NULL fallback means that the key is required. */
 void reader_vector(struct reader *r, const struct yaml_item *map, const char *key, const double *fallback,
                    double out[3]);
+/* A required list of `count` numbers, at most 16. */
+void reader_numbers(struct reader *r, const struct yaml_item *map, const char *key, int count, double *out);
 void reader_integers(struct reader *r, const struct yaml_item *map, const char *key, int64_t low,
                      int64_t high, int64_t out[3]);
 

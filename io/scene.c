@@ -5,6 +5,7 @@
 #include "io/scene.h"
 
 #include "base/memory.h"
+#include "io/assets.h"
 #include "io/scene_read.h"
 
 #include <ctype.h>
@@ -27,7 +28,12 @@ void scene_destroy(struct scene **scene)
 {
   struct scene *s = *scene;
   if (!s) return;
-  for (int k = 0; k < s->snow_count; k++) mem_free(s->snow[k].file);
+  for (int k = 0; k < s->snow_count; k++) {
+    mem_free(s->snow[k].file);
+    shape_destroy(&s->snow[k].shape);
+  }
+  for (int k = 0; k < s->body_count; k++) body_destroy(&s->bodies[k]);
+  assets_destroy(&s->assets);
   mem_free(s->snow);
   mem_free(s->materials);
   mem_free(s->bodies);
@@ -61,7 +67,8 @@ static char *annotated_text(const char *text, const char *const *overrides, int 
   memcpy(all, text, length);
   if (count && length && text[length - 1] != '\n') *at++ = '\n';
   for (int k = 0; k < count; k++) {
-    if (strncmp(overrides[k], "output.folder=", 14) == 0) continue; /* not part of what is simulated */
+    if (strncmp(overrides[k], "output.folder=", 14) == 0 || strncmp(overrides[k], "checkpoint.", 11) == 0)
+      continue; /* not part of what is simulated */
     char *line = at;
     at += sprintf(at, "# --set %s\n", overrides[k]);
     for (char *c = line; c < at - 1; c++)
@@ -95,7 +102,9 @@ static int parse(struct scene *s, const char *text, const char *const *overrides
 {
   struct yaml *yaml = NULL;
   int code = yaml_parse(&yaml, s->path, text, err);
-  for (int k = 0; k < count && !code; k++) code = yaml_override(yaml, overrides[k], err);
+  if (!code) code = scene_apply_choices(yaml, overrides, count, s->name, sizeof s->name, err);
+  for (int k = 0; k < count && !code; k++)
+    if (!scene_is_choice(overrides[k])) code = yaml_override(yaml, overrides[k], err);
   if (!code) code = read_tree(s, yaml, err);
   yaml_destroy(&yaml);
   return code;

@@ -9,10 +9,14 @@
 
 #include "base/error.h"
 #include "bodies/body.h"
+#include "io/scene_checkpoint.h"
 #include "levelset/shape.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct assets;
+struct comm;
 
 enum scene_axis { AXIS_X, AXIS_Y, AXIS_Z, AXIS_AUTO };
 enum scene_scheme { SCHEME_FLIP, SCHEME_APIC }; /* pic is flip with fraction 0 */
@@ -32,6 +36,27 @@ struct material {
   bool plastic;                /* false: singular values are not clamped */
 };
 
+enum snow_sampling { SAMPLING_SEQUENCE, SAMPLING_RANDOM, SAMPLING_JITTERED, SAMPLING_POISSON };
+
+/* A part of a snow item that is made of something else: its shell, or a layer under its top. */
+struct snow_zone {
+  double depth;     /* m, to which it reaches; 0 where there is none */
+  int material;     /* index into scene.materials */
+  double stiffness; /* factor on the material's */
+  double density;   /* factor on the material's */
+};
+
+/* Zone 0 is the inside, 1 the shell, the others are layers from the top down. Layers win over the shell. */
+enum { ZONE_INSIDE, ZONE_SHELL, ZONE_LAYERS, SNOW_LAYERS = 8, SNOW_ZONES = ZONE_LAYERS + SNOW_LAYERS };
+
+struct snow_noise {
+  double stiffness, density; /* the factors go from 1/this to this; 1: none */
+  double scale;              /* m, of its largest features */
+  int octaves;
+  int64_t period; /* features after which it repeats along each axis; 0 never */
+  uint64_t seed;
+};
+
 struct snow_source {
   char name[64];
   int line;   /* in the scene file, for messages */
@@ -40,6 +65,10 @@ struct snow_source {
   int material;       /* index into scene.materials */
   int64_t count;      /* exact number of particles, or 0 */
   double per_cell;    /* particles per full cell, or 0 */
+  enum snow_sampling sampling;
+  struct snow_zone zone[SNOW_ZONES];
+  int zone_count; /* ZONE_LAYERS + layers */
+  struct snow_noise noise;
   bool exact_volume;  /* V0 = shape volume / count instead of the first step's estimate */
   double velocity[3]; /* m/s */
   double spin[3];     /* rad/s, about the shape's centre */
@@ -50,6 +79,15 @@ struct scene_camera {
   bool given;
   double eye[3], target[3], up[3];
   double field_of_view; /* degrees, vertical */
+};
+
+/* The part of the domain that is simulated follows a body. */
+struct scene_window {
+  bool given;
+  int axis;         /* 0 .. 2 */
+  double direction; /* 1 or -1: the way it moves along its axis */
+  int body;         /* index into scene.bodies */
+  double ahead, behind; /* m, from the body's origin */
 };
 
 enum frame_field {
@@ -98,6 +136,7 @@ struct scene {
   int snow_count;
   struct body *bodies;
   int body_count;
+  struct assets *assets; /* what their shapes were read from, once scene_load() was called */
 
   char *output;      /* folder; default "out/<name>" */
   unsigned fields;   /* enum frame_field bits */
@@ -106,6 +145,8 @@ struct scene {
   int compression;   /* deflate level, 0 none */
   int history_every; /* steps between lines of the history; 0 for none */
   struct scene_camera camera;
+  struct scene_window window;
+  struct scene_checkpoint checkpoint;
 };
 
 /* Parses text (the contents of path). On success *out belongs to the caller. */
@@ -115,6 +156,11 @@ int scene_parse(struct scene **out, const char *path, const char *text, const ch
 /* Reads a whole scene file into a string that the caller frees with mem_free(). Size limit 16 MiB. */
 int scene_read_text(char **out, const char *path, struct error *err);
 
+/* Reads the files that shapes are made from (meshes, images, level-set keys; none: nothing happens), and checks
+ * what only then can be checked. Collective over comm; a NULL comm means this process alone. */
+int scene_load(struct scene *scene, const struct comm *comm, struct error *err);
+
+/* Collective where scene_load() was. */
 void scene_destroy(struct scene **scene);
 
 /* The first frame at or after the scene's end, which is the last one; frames are 0 .. this. */

@@ -99,56 +99,6 @@ static void read_transfer(struct reader *r, const struct yaml_item *root, struct
                     s->flip_fraction);
 }
 
-/* map may be NULL: the one material of a scene that names none. */
-static void read_material(struct reader *r, const struct yaml_item *map, const char *name, struct material *m)
-{
-  static const char *const keys[] = {
-      "density",          "young",           "poisson", "hardening", "critical_compression",
-      "critical_stretch", "hardening_limit", "plastic", NULL};
-  if (map) reader_check_name(r, map, name, sizeof m->name, false);
-  if (map) reader_check_keys(r, map, keys);
-  if (r->code) return;
-  snprintf(m->name, sizeof m->name, "%s", name);
-  reader_write(r, "%s:", name);
-  r->depth++;
-  m->density = reader_number(r, map, "density", 400.0, RANGE_POSITIVE);
-  m->young = reader_number(r, map, "young", 1.4e5, RANGE_POSITIVE);
-  m->poisson = reader_number(r, map, "poisson", 0.2, RANGE_ANY);
-  m->hardening = reader_number(r, map, "hardening", 10.0, RANGE_NOT_NEGATIVE);
-  m->critical_compression = reader_number(r, map, "critical_compression", 2.5e-2, RANGE_NOT_NEGATIVE);
-  m->critical_stretch = reader_number(r, map, "critical_stretch", 7.5e-3, RANGE_NOT_NEGATIVE);
-  m->hardening_limit = reader_number(r, map, "hardening_limit", 1e3, RANGE_POSITIVE);
-  m->plastic = reader_flag(r, map, "plastic", true);
-  reader_close(r);
-  if (!(m->poisson > -1.0 && m->poisson < 0.5))
-    reader_fail_key(r, map, "poisson", "expected above -1 and below 0.5, found %g", m->poisson);
-  if (m->critical_compression >= 1.0)
-    reader_fail_key(r, map, "critical_compression", "expected below 1 (all of the length), found %g",
-                    m->critical_compression);
-  if (m->hardening_limit < 1.0)
-    reader_fail_key(r, map, "hardening_limit", "expected at least 1, found %g", m->hardening_limit);
-}
-
-static void read_materials(struct reader *r, const struct yaml_item *root, struct scene *s)
-{
-  struct yaml_item *map = reader_get(r, root, "materials");
-  if (map && (map->kind != YAML_MAP || !map->count))
-    reader_fail(
-        r, map,
-        "expected a map of materials by name, like {snow: {density: 400}}; leave it out for the default one");
-  if (r->code) return;
-  s->material_count = map ? map->count : 1;
-  s->materials = mem_alloc((size_t)s->material_count, sizeof *s->materials);
-  reader_write(r, "materials:");
-  r->depth++;
-  if (!map) read_material(r, NULL, "snow", &s->materials[0]);
-  for (int k = 0; map && k < map->count; k++) {
-    map->child[k]->used = true;
-    read_material(r, map->child[k], map->child[k]->key, &s->materials[k]);
-  }
-  reader_close(r);
-}
-
 static void read_output(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   static const char *const keys[] = {"folder",      "fields",        "precision", "every",
@@ -205,7 +155,7 @@ static void read_name(struct reader *r, const struct yaml_item *root, struct sce
 void scene_read(struct reader *r, struct scene *s)
 {
   static const char *const keys[] = {"name",      "domain", "gravity", "time",   "integrator", "transfer",
-                                     "materials", "snow",   "bodies",  "output", "camera",     NULL};
+                                     "materials", "snow",   "bodies",  "output", "camera",     "checkpoint", "window", NULL};
   static const double down[3] = {0.0, -9.81, 0.0};
   const struct yaml_item *root = r->yaml->root;
   reader_check_keys(r, root, keys);
@@ -215,9 +165,11 @@ void scene_read(struct reader *r, struct scene *s)
   read_time(r, root, s);
   read_integrator(r, root, s);
   read_transfer(r, root, s);
-  read_materials(r, root, s);
+  scene_read_materials(r, root, s);
   scene_read_snow(r, root, s);
   scene_read_bodies(r, root, s);
+  scene_read_window(r, root, s);
   read_output(r, root, s);
   read_camera(r, root, s);
+  scene_read_checkpoint(r, root, &s->checkpoint);
 }

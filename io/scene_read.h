@@ -3,19 +3,64 @@
 #ifndef FIRN_IO_SCENE_READ_H
 #define FIRN_IO_SCENE_READ_H
 
+#include "decomposition/comm.h"
 #include "io/reader.h"
 #include "io/scene.h"
 
 /* Everything. scene->path and scene->name (the default one) are set before. */
 void scene_read(struct reader *r, struct scene *scene);
 
-/* The keys of the shapes, which a body or a snow source holds beside its others. */
-#define SCENE_SHAPE_KEYS "plane", "sphere", "box", "capsule", "cylinder"
+/* Applies what the scene keeps for the size and variant that are chosen, by its own keys or the last --set, and
+ * takes these keys out of the tree. A choice that is not the first of its kind is added to the name. */
+int scene_apply_choices(struct yaml *yaml, const char *const *overrides, int count, char *name, size_t size,
+                        struct error *err);
 
-/* Reads the one shape in map. */
-void scene_read_shape(struct reader *r, const struct yaml_item *map, struct shape *shape);
+/* Whether an override makes such a choice: scene_apply_choices() has dealt with it. */
+bool scene_is_choice(const char *override);
 
+/* The keys of the shapes, in the order of enum shape_kind, which a body or a snow source holds beside its
+ * others. */
+#define SCENE_SHAPE_KEYS                                                                                     \
+  "plane", "sphere", "box", "capsule", "cylinder", "cone", "wedge", "heightfield", "mesh", "levelset",       \
+      "union", "intersection", "difference", "smooth_union", "shell", "offset", "layer",  \
+      "text"
+
+/* Reads the one shape in map, which shape_destroy() frees whether it failed or not. A shape without files is
+ * finished here; others are by scene_load(). */
+void scene_read_shape(struct reader *r, const struct yaml_item *map, const struct scene *scene,
+                      struct shape *shape);
+
+/* The shape `text` of map; its outline comes with scene_load(), through scene_load_text(). */
+void scene_read_text_shape(struct reader *r, const struct yaml_item *map, const struct scene *scene,
+                           struct shape *shape);
+
+/* Collective: rank 0 draws the text, all ranks get its outline. Errors are agreed. */
+int scene_load_text(const struct comm *comm, struct shape *shape, struct error *err);
+
+/* A relative path seen from the scene's folder, to be freed with mem_free(). */
+char *scene_path_beside(const char *scene, const char *file);
+
+/* Scales to length one; fails where rounding, or a zero, leaves no direction. */
+void scene_read_direction(struct reader *r, const struct yaml_item *map, const char *key, double out[3]);
+
+/* The key `rotate` ({axis, degrees}) of map as axis and angle; no turn where it is missing. */
+void scene_read_rotate(struct reader *r, const struct yaml_item *map, double axis[3], double *degrees);
+
+/* The same as the shape's frame. */
+void scene_read_frame(struct reader *r, const struct yaml_item *map, struct shape *shape);
+
+/* The section `motion` of map: NULL where it is missing or something failed. */
+struct motion *scene_read_motion(struct reader *r, const struct yaml_item *map);
+
+/* Whether a finished shape can hold this snow, and this body can move as it shall. If not, *text says why and
+ * *key names the key at fault, or is NULL. */
+bool scene_snow_fits(const struct scene *scene, const struct snow_source *snow, const char **key,
+                     char text[256]);
+bool scene_body_fits(const struct body *body, const char **key, char text[256]);
+
+void scene_read_materials(struct reader *r, const struct yaml_item *root, struct scene *scene);
 void scene_read_snow(struct reader *r, const struct yaml_item *root, struct scene *scene);
 void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct scene *scene);
+void scene_read_window(struct reader *r, const struct yaml_item *root, struct scene *scene);
 
 #endif

@@ -396,37 +396,38 @@ static struct yaml_item *list_item(const struct yaml_item *list, const char *ste
   return NULL;
 }
 
-static struct yaml_item *add_child(struct yaml *yaml, struct yaml_item *map, const char *key)
+static struct yaml_item *add_child(struct yaml *yaml, struct yaml_item *map, const char *key, int line)
 {
   struct builder b = {.yaml = yaml, .override = yaml->override_count};
-  return item_create(&b, YAML_MAP, 0, &(struct place){.parent = map, .key = key});
+  return item_create(&b, YAML_MAP, (size_t)line, &(struct place){map, key, (size_t)line});
 }
 
-/* Walks the path, whose dots are cut into ends of strings here, and makes what is missing. NULL and a message
- * where it cannot. */
-static struct yaml_item *walk(struct yaml *yaml, char *path, struct error *err)
+enum { WHY = 192 };
+
+/* Walks the path, whose dots are cut into ends of strings here, and makes what is missing, as of this line of
+ * the file. NULL and a reason where it cannot. */
+static struct yaml_item *walk(struct yaml *yaml, char *path, int line, char why[WHY])
 {
   struct yaml_item *at = yaml->root;
   int depth = 0;
   for (char *rest = path, *step; (step = strsep(&rest, "."));) {
-    char why[192], name[64];
+    char name[64];
     yaml_clean(step, name, sizeof name);
     struct yaml_item *next = at->kind == YAML_MAP    ? yaml_find(at, step)
                              : at->kind == YAML_LIST ? list_item(at, step)
                                                      : NULL;
     if (!*step)
-      snprintf(why, sizeof why, "the path has an empty part; write it like time.end=2");
+      snprintf(why, WHY, "the path has an empty part; write it like time.end=2");
     else if (++depth > MAX_DEPTH)
-      snprintf(why, sizeof why, "the path is more than 24 keys deep");
+      snprintf(why, WHY, "the path is more than 24 keys deep");
     else if (at->kind == YAML_LIST && !next)
-      snprintf(why, sizeof why, "'%s' is neither an index below %d nor a name in this list", name, at->count);
+      snprintf(why, WHY, "'%s' is neither an index below %d nor a name in this list", name, at->count);
     else if (at->kind == YAML_SCALAR)
-      snprintf(why, sizeof why, "'%s' is asked of a plain value, which has no keys", name);
+      snprintf(why, WHY, "'%s' is asked of a plain value, which has no keys", name);
     else {
-      at = next ? next : add_child(yaml, at, step);
+      at = next ? next : add_child(yaml, at, step, line);
       continue;
     }
-    fail_override(yaml, err, why);
     return NULL;
   }
   return at;
@@ -457,6 +458,17 @@ static void replace(struct yaml_item *old, struct yaml_item *value)
   item_destroy(old);
 }
 
+/* Null removes the place. */
+static void put(struct yaml_item *place, struct yaml_item *value)
+{
+  if (yaml_is_null(value)) {
+    detach(place);
+    item_destroy(value);
+  } else {
+    replace(place, value);
+  }
+}
+
 int yaml_override(struct yaml *yaml, const char *assignment, struct error *err)
 {
   const size_t n = (size_t)yaml->override_count;
@@ -472,17 +484,34 @@ int yaml_override(struct yaml *yaml, const char *assignment, struct error *err)
   if (code) return code;
   char *path = mem_strdup(assignment);
   path[equals - assignment] = '\0';
-  struct yaml_item *place = walk(yaml, path, err);
+  char why[WHY];
+  struct yaml_item *place = walk(yaml, path, 0, why);
   mem_free(path);
   if (!place) {
     item_destroy(value);
-    return FIRN_EINPUT;
+    return fail_override(yaml, err, why);
   }
-  if (yaml_is_null(value)) {
-    detach(place);
-    item_destroy(value);
-  } else {
-    replace(place, value);
-  }
+  put(place, value);
   return 0;
+}
+
+int yaml_assign(struct yaml *yaml, const struct yaml_item *entry, struct error *err)
+{
+  struct builder b = {.yaml = yaml, .err = err, .override = entry->override};
+  int code = item_copy(&b, entry, &(struct place){.parent = NULL}, (size_t)entry->line);
+  char *path = mem_strdup(entry->key), why[WHY];
+  struct yaml_item *place = code ? NULL : walk(yaml, path, entry->key_line, why);
+  mem_free(path);
+  if (!code && !place) code = yaml_error(yaml, entry, err, "%s", why);
+  if (code)
+    item_destroy(b.root);
+  else
+    put(place, b.root);
+  return code;
+}
+
+void yaml_remove(struct yaml *yaml, const char *key)
+{
+  struct yaml_item *item = yaml_find(yaml->root, key);
+  if (item) detach(item);
 }

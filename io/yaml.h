@@ -44,6 +44,12 @@ int yaml_parse(struct yaml **out, const char *path, const char *text, struct err
  * the value null removes the key. */
 int yaml_override(struct yaml *yaml, const char *assignment, struct error *err);
 
+/* The same with a copy of an entry that stands in the tree itself: its key is the path. */
+int yaml_assign(struct yaml *yaml, const struct yaml_item *entry, struct error *err);
+
+/* Removes a key of the root, if it is there. */
+void yaml_remove(struct yaml *yaml, const char *key);
+
 void yaml_destroy(struct yaml **yaml);
 
 /* NULL where the map (which may be NULL) has no such key. */

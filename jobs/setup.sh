@@ -6,7 +6,7 @@
 # A thing is looked for by what it provides (a command, a pkg-config module), not by its package, so a cluster's own modules count,
 # and a machine that is not Debian works once everything is there. Running it again costs some milliseconds.
 
-# package : how to see that it is there ("command NAME..." or "module NAME")
+# package : how to see that it is there ("command NAME...", "module NAME" or "font FILE")
 FIRN_NEEDS=(
   "build-essential : command gcc make"
   "cmake : command cmake"
@@ -20,6 +20,8 @@ FIRN_NEEDS=(
   "libcmocka-dev : module cmocka"
   "libpng-dev : module libpng"
   "libxxhash-dev : module libxxhash"
+  "libfreetype-dev : module freetype2"
+  "fonts-dejavu-core : font DejaVuSans-Bold.ttf"
   "clang-format : command clang-format"
 )
 
@@ -35,6 +37,7 @@ firn_has() { # kind name...
     case $kind in
       command) command -v "$name" >/dev/null 2>&1 || return 1 ;;
       module) pkg-config --exists "$name" 2>/dev/null || return 1 ;;
+      font) [ -n "$(find /usr/share/fonts /usr/local/share/fonts "$HOME/.local/share/fonts" -name "$name" -print -quit 2>/dev/null)" ] || return 1 ;;
     esac
   done
 }

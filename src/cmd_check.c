@@ -70,6 +70,7 @@ int cmd_check(int argc, char **argv)
   if (!code)
     code = scene_parse(&scene, options.launch.scene_path, text, options.launch.overrides,
                        options.launch.override_count, &err);
+  if (!code) code = scene_load(scene, NULL, &err);
   if (!code)
     scene_report(scene, options.ranks, stdout);
   else

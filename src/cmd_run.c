@@ -1,23 +1,26 @@
-/* `firn run`: a scene from time 0 to its end, with frames, a history and a line in the log for each frame. */
+/* `firn run`: a scene to its end, from time 0 or from a checkpoint, with frames, a history and a line in the
+ * log for each frame.
+ *
+ * What may come in between (a signal, the job's time limit, a full disk, a dead node) is told in
+ * docs/restart.md. All ranks leave a run together, after the same step. */
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/timer.h"
-#include "base/version.h"
 #include "commands.h"
-#include "io/file.h"
-#include "io/frame.h"
-#include "io/history.h"
 #include "launch.h"
-#include "sim.h"
+#include "run.h"
+#include "watchdog.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
+
+enum { EXIT_CHECKPOINT = 85 }; /* stopped on request, to be started again: job scripts know this number */
 
 static const char usage[] =
-    "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--isa NAME] [--profile] [--quiet]\n"
+    "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--restart auto|FILE] [--force]\n"
+    "                [--wall-limit SECONDS] [--isa NAME] [--profile] [--quiet]\n"
     "       mpirun -n RANKS firn run SCENE.yml ...\n"
     "\n"
     "Simulates the scene and writes FOLDER/frames/frame_*.h5, FOLDER/<name>.xdmf for ParaView and "
@@ -26,28 +29,41 @@ static const char usage[] =
     "  --set KEY=VALUE   change any key of the scene, e.g. --set time.end=0.5 --set "
     "bodies.ground.friction=0.3\n"
     "  --output FOLDER   short for --set output.folder=FOLDER\n"
+    "  --restart auto    go on from the newest intact checkpoint in FOLDER, or start if there is none\n"
+    "  --restart FILE    go on from this checkpoint\n"
+    "  --force           go on in spite of changes that the snow depends on; start over in a folder\n"
+    "                    that holds an unfinished run\n"
+    "  --wall-limit S    write a checkpoint and leave before S seconds have passed; short for\n"
+    "                    --set checkpoint.wall_limit=S, and by default what Slurm gives the job\n"
     "  --isa NAME        portable, avx2 or avx512 instead of the best this machine runs\n"
     "  --profile         where the time went, at the end\n"
-    "  --quiet           warnings and errors only\n";
+    "  --quiet           warnings and errors only\n"
+    "\n"
+    "SIGUSR1, SIGTERM or SIGINT at any rank: a checkpoint after the running step, then exit code 85.\n"
+    "SIGINT twice: at once. Exit codes: 0 done, 1 an error, 85 stopped with a checkpoint (start it again\n"
+    "with --restart auto), 86 no progress.\n";
 
 struct options {
   struct launch_options launch;
-  char output[4096];
-  enum isa isa;
+  char output[4096], limit[128];
+  struct restart_options restart;
   bool profile, quiet, help;
 };
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { SET = 1000, OUTPUT, ISA, PROFILE, QUIET, HELP };
+  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, ISA, PROFILE, QUIET, HELP };
   static const struct option known[] = {{"set", required_argument, NULL, SET},
                                         {"output", required_argument, NULL, OUTPUT},
+                                        {"restart", required_argument, NULL, RESTART},
+                                        {"force", no_argument, NULL, FORCE},
+                                        {"wall-limit", required_argument, NULL, LIMIT},
                                         {"isa", required_argument, NULL, ISA},
                                         {"profile", no_argument, NULL, PROFILE},
                                         {"quiet", no_argument, NULL, QUIET},
                                         {"help", no_argument, NULL, HELP},
                                         {NULL, 0, NULL, 0}};
-  *o = (struct options){.isa = ISA_COUNT};
+  *o = (struct options){.restart = {.isa = ISA_COUNT}};
   optind = 1;
   opterr = 0;
   int code = FIRN_OK;
@@ -58,7 +74,13 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
       snprintf(o->output, sizeof o->output, "output.folder='%s'", optarg);
       code = launch_add_override(&o->launch, o->output, err);
       break;
-    case ISA: code = isa_by_name(optarg, &o->isa, err); break;
+    case RESTART: o->restart.from = optarg; break;
+    case FORCE: o->restart.force = true; break;
+    case LIMIT:
+      snprintf(o->limit, sizeof o->limit, "checkpoint.wall_limit=%s", optarg);
+      code = launch_add_override(&o->launch, o->limit, err);
+      break;
+    case ISA: code = isa_by_name(optarg, &o->restart.isa, err); break;
     case PROFILE: o->profile = true; break;
     case QUIET: o->quiet = true; break;
     case HELP: o->help = true; return FIRN_OK;
@@ -76,184 +98,76 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
   return FIRN_OK;
 }
 
-/* A run on rank 0's screen and disk. */
-struct run {
-  struct comm comm;
-  const struct scene *scene;
-  struct sim *sim;
-  struct history *history;
-  double started, drawn;
-  double seconds[PHASES];
-  int64_t last_frame;
-  int64_t steps, iterations;       /* since the last frame */
-  double particle_steps, stepping; /* since the last frame */
-};
-
-static void add_history(struct run *run, const struct step_report *r)
-{
-  struct history_row row = {.step = r->step,
-                            .time = r->time,
-                            .dt = r->dt,
-                            .particles = r->particles,
-                            .removed = r->removed,
-                            .iterations = r->iterations,
-                            .halvings = r->halvings,
-                            .contact_nodes = r->contact_nodes,
-                            .plastic = r->plastic,
-                            .mass = r->measured[MEASURED_MASS],
-                            .kinetic = r->measured[MEASURED_KINETIC],
-                            .elastic = r->measured[MEASURED_ELASTIC],
-                            .potential = r->measured[MEASURED_POTENTIAL],
-                            .max_speed = r->max_speed,
-                            .imbalance = r->imbalance};
-  for (int d = 0; d < 3; d++) {
-    row.momentum[d] = r->measured[MEASURED_MOMENTUM + d];
-    row.angular[d] = r->measured[MEASURED_ANGULAR + d];
-  }
-  for (int k = 0; k < PHASES; k++) row.seconds[k] = r->seconds[k];
-  history_add(run->history, &row);
-}
-
-static void format_seconds(double s, char out[32])
-{
-  if (s < 99.5)
-    snprintf(out, 32, "%.0f s", s);
-  else if (s < 5940.0)
-    snprintf(out, 32, "%.0f min", s / 60.0);
-  else
-    snprintf(out, 32, "%.1f h", s / 3600.0);
-}
-
-static double remaining_seconds(const struct run *run)
-{
-  const double share = run->sim->time / (double)run->last_frame * run->scene->frame_rate;
-  return share > 0.0 ? (timer_now() - run->started) * (1.0 - share) / share : 0.0;
-}
-
-static void on_step(void *context, const struct sim *sim)
+/* Asked near the end of every step, on every rank: signals may reach any of them, the clock is rank 0's. */
+static double poll(void *context)
 {
   struct run *run = context;
-  const struct step_report *r = &sim->report;
-  for (int k = 0; k < PHASES; k++) {
-    run->seconds[k] += r->seconds[k];
-    run->stepping += r->seconds[k];
+  enum request request = signals_seen();
+  if (run->comm.rank == 0) {
+    const enum request timed = pace_poll(&run->pace, timer_now());
+    if (timed > request) request = timed;
   }
-  run->particle_steps += (double)r->particles;
-  run->steps++;
-  run->iterations += r->iterations;
-  if (run->history && r->has_measured) add_history(run, r);
+  return (double)request;
+}
+
+static void begin_steps(struct run *run)
+{
+  struct sim *sim = run->sim;
   const double now = timer_now();
-  if (now - run->drawn < 0.2) return;
-  run->drawn = now;
-  const int64_t frame = sim->frame, last = run->last_frame;
-  const int width = 28,
-            filled =
-                last > 0 ? (int)((double)width * sim->time * run->scene->frame_rate / (double)last) : width;
-  char bar[64], left[32];
-  for (int k = 0; k < width; k++) bar[k] = k < filled ? '#' : '.';
-  bar[width] = '\0';
-  format_seconds(remaining_seconds(run), left);
-  log_progress("[%s] frame %lld/%lld  t %.4f s  step %lld  dt %.2e s  %s left", bar, (long long)frame,
-               (long long)last, sim->time, (long long)sim->step, r->dt, left);
+  run->started = now;
+  run->time_before = sim->time;
+  run->last_frame = scene_last_frame(run->scene);
+  run->keeps = run->restart.restored;
+  sim->monitor = run_watch;
+  sim->monitor_context = run;
+  sim->poll = poll;
+  sim->poll_context = run;
+  sim->measure_every = run->scene->history_every;
+  pace_start(&run->pace, &run->scene->checkpoint, now, run->born, getenv("SLURM_JOB_END_TIME"),
+             (double)time(NULL), (double)sim->particles * (double)particles_record_size(sim->p));
 }
 
-static void log_frame(struct run *run)
+/* At a step boundary: a checkpoint if one is due, and whether to leave. */
+static int tend(struct run *run, struct error *err)
 {
-  const struct sim *sim = run->sim;
-  char left[32];
-  format_seconds(remaining_seconds(run), left);
-  const double per_step = run->steps ? (double)run->iterations / (double)run->steps : 0.0;
-  log_info("frame %4lld  t %8.4f s  step %6lld  dt %.2e s  %lld particles  CR %4.1f  imbalance %.2f  %.2f M "
-           "particle-steps/s  %s left",
-           (long long)sim->frame, sim->time, (long long)sim->step, sim->report.dt, (long long)sim->particles,
-           per_step, sim->report.imbalance,
-           run->stepping > 0.0 ? 1e-6 * run->particle_steps / run->stepping : 0.0, left);
-  run->steps = run->iterations = 0;
-  run->particle_steps = run->stepping = 0.0;
+  struct sim *sim = run->sim;
+  const enum request request = (enum request)(int)sim->request;
+  const bool finished = sim->frame >= run->last_frame && !run->leaving;
+  sim->request = REQUEST_NONE;
+  if (request >= REQUEST_LIMIT && !finished) run->leaving = request;
+  const bool due =
+      request != REQUEST_NONE || pace_is_due(&run->scene->checkpoint, sim->step, sim->frame, sim->on_frame);
+  if (run->leaving || (finished ? run->keeps : due)) return run_write_checkpoint(run, finished, err);
+  return FIRN_OK;
 }
 
-/* Rank 0: the output folder, without the frames of an earlier run, which would mix with ours. */
-static int prepare_folder(const struct scene *scene, struct error *err)
+/* One step, and what belongs to the boundary behind it. */
+static int take_step(struct run *run, struct error *err)
 {
-  char *frames = file_join(scene->output, "frames");
-  struct file_list *old = NULL;
-  int code = file_make_folder(frames, err);
-  if (!code) code = file_list_create(&old, frames, "frame_", ".h5", err);
-  if (!code) {
-    file_remove_stale(frames);
-    if (old->count) log_info("replacing %d frames of an earlier run in %s", old->count, frames);
-    for (int k = 0; k < old->count; k++) {
-      char *path = file_join(frames, old->names[k]);
-      unlink(path);
-      mem_free(path);
-    }
+  int code = sim_step(run->sim, err);
+  if (code == FIRN_EDIVERGE) run_keep_last_good(run);
+  if (!code && run->sim->on_frame) {
+    code = run_write_frame(run, err);
+    if (!code && !run->leaving) run_log_frame(run);
   }
-  file_list_destroy(&old);
-  mem_free(frames);
-  return code;
-}
-
-static int write_frame(struct run *run, struct error *err)
-{
-  const struct sim *sim = run->sim;
-  if (sim->frame % run->scene->frame_every != 0) return FIRN_OK;
-  const struct frame_info info = {.index = sim->frame, .step = sim->step, .time = sim->time};
-  int code = frame_write(&run->comm, run->scene, sim->p, &info, err);
-  if (code) return code;
-  if (run->comm.rank == 0) code = frame_write_series(run->scene, err);
-  return comm_agree(&run->comm, code, err);
-}
-
-static void log_start(const struct run *run)
-{
-  const struct sim *sim = run->sim;
-  const struct scene *scene = run->scene;
-  log_info("firn %s (%s): %s on %d rank%s, %s kernels", FIRN_VERSION, FIRN_COMMIT, scene->name,
-           run->comm.size, run->comm.size > 1 ? "s" : "", sim->kernels->name);
-  log_info("%lld particles, %lld x %lld x %lld cells of %g m, slabs along %c, %s (beta %g), %s/%s/%s",
-           (long long)sim->particles, (long long)scene->cells[0], (long long)scene->cells[1],
-           (long long)scene->cells[2], scene->spacing, 'x' + sim->grid->frame.axis[0],
-           scene->beta > 0.0 ? "semi-implicit" : "explicit", scene->beta,
-           scene->scheme == SCHEME_APIC ? "apic" : "flip",
-           scene->kernel == KERNEL_CUBIC ? "cubic" : "quadratic", scene->force == FORCE_MLS ? "mls" : "mpm");
-}
-
-static void log_end(const struct run *run, bool profile)
-{
-  const struct sim *sim = run->sim;
-  char took[32];
-  format_seconds(timer_now() - run->started, took);
-  log_info("done: %lld steps (%lld halvings) in %s, %lld particles left the domain; frames in %s/frames",
-           (long long)sim->step, (long long)sim->totals.halvings, took, (long long)sim->removed,
-           run->scene->output);
-  if (!profile) return;
-  double total = 0.0;
-  for (int k = 0; k < PHASES; k++) total += run->seconds[k];
-  for (int k = 0; k < PHASES; k++)
-    log_info("  %-9s %8.3f s  %5.1f %%", phase_names[k], run->seconds[k],
-             total > 0.0 ? 100.0 * run->seconds[k] / total : 0.0);
-  log_info("  shared planes: %lld messages, %.1f MB sent by rank 0; %lld particles migrated",
-           (long long)sim->halo->messages, 1e-6 * (double)sim->halo->bytes, (long long)sim->totals.migrated);
+  return code ? code : tend(run, err);
 }
 
 static int simulate(struct run *run, struct error *err)
 {
-  const struct scene *scene = run->scene;
-  int code = run->comm.rank == 0 ? prepare_folder(scene, err) : FIRN_OK;
-  if (!code && run->comm.rank == 0 && scene->history_every > 0)
-    code = history_create(&run->history, scene->output, phase_names, PHASES, err);
-  code = comm_agree(&run->comm, code, err);
-  if (code) return code;
-  run->started = timer_now();
-  run->last_frame = scene_last_frame(scene);
-  run->sim->monitor = on_step;
-  run->sim->monitor_context = run;
-  run->sim->measure_every = scene->history_every;
-  for (int64_t frame = 0; !code && frame <= run->last_frame; frame++) {
-    code = sim_advance_to_frame(run->sim, frame, err);
-    if (!code) code = write_frame(run, err);
-    if (!code) log_frame(run);
+  struct sim *sim = run->sim;
+  begin_steps(run);
+  if (run->restart.continues && run->restart.finished && sim->frame >= run->last_frame) {
+    log_info("the run in %s is finished: nothing to do", run->scene->output);
+    return FIRN_OK;
   }
+  int code = run_open_folder(run, err);
+  if (!code && sim->on_frame) {
+    code = run_write_frame(run, err);
+    if (!code) run_log_frame(run);
+    if (!code && (run->leaving || sim->frame >= run->last_frame)) code = tend(run, err);
+  }
+  while (!code && !run->leaving && sim->frame < run->last_frame) code = take_step(run, err);
   return code;
 }
 
@@ -262,11 +176,15 @@ static int run_scene(struct run *run, const struct options *options, struct erro
   struct scene *scene = NULL;
   int code = launch_scene(&run->comm, &options->launch, &scene, err);
   run->scene = scene;
-  if (!code) code = sim_create(&run->sim, &run->comm, scene, options->isa, err);
-  if (!code) log_start(run);
+  struct watchdog *watchdog =
+      code ? NULL : watchdog_start(scene->checkpoint.no_progress, run->comm.rank, run->comm.size);
+  if (!code) code = restart_create(&run->sim, &run->restart, &run->comm, scene, &options->restart, err);
+  if (!code) run_log_start(run);
   if (!code) code = simulate(run, err);
-  if (!code) log_end(run, options->profile);
+  if (!code) run_log_end(run, options->profile);
+  watchdog_stop(&watchdog);
   history_destroy(&run->history);
+  fence_destroy(&run->fence);
   sim_destroy(&run->sim);
   scene_destroy(&scene);
   return code;
@@ -281,11 +199,13 @@ int cmd_run(int argc, char **argv)
     fputs(usage, stdout);
     return EXIT_SUCCESS;
   }
-  struct run run = {0};
+  struct run run = {.born = timer_now()};
+  signals_catch();
   comm_start(&run.comm, &argc, &argv);
   log_configure(options.quiet ? LOG_WARN : LOG_INFO, run.comm.rank, comm_abort);
   if (!code) code = run_scene(&run, &options, &err);
-  const int exit_code = code ? launch_fail(&run.comm, &err) : EXIT_SUCCESS;
+  const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
   comm_stop(&run.comm);
+  signals_release();
   return exit_code;
 }

@@ -41,7 +41,7 @@ int64_t contact_nodes(struct grid *g, const struct body_pose *poses, int pose_co
       node_position(&g->frame, g->first + plane, ty * TILE_Y + TILE_Y - 1, tz * TILE_Z + TILE_Z - 1, high);
       for (int d = 0; d < 3; d++) center[d] = 0.5 * (low[d] + high[d]);
       for (int k = 0; k < pose_count; k++)
-        if (shape_distance(&poses[k].shape, center, NULL) <= radius)
+        if (body_may_touch(&poses[k], center, radius))
           count += collide_tile(g, g->first + plane, tile, &poses[k]);
     }
   return count;

@@ -24,7 +24,10 @@ int launch_scene(const struct comm *comm, const struct launch_options *options, 
   comm_broadcast_text(comm, &text);
   code = scene_parse(scene, options->scene_path, text, options->overrides, options->override_count, err);
   mem_free(text);
-  return comm_agree(comm, code, err);
+  code = comm_agree(comm, code, err);
+  if (!code) code = scene_load(*scene, comm, err);
+  if (code) scene_destroy(scene);
+  return code;
 }
 
 int launch_fail(const struct comm *comm, const struct error *err)

@@ -1,75 +1,26 @@
 /* Seeding in candidates.
  *
- * Candidate k of a source has a position that depends on (seed, k) alone; those inside the shape become
- * particles, numbered in the order of k. Ranks take equal ranges of candidates, and a prefix sum of what each
- * kept numbers them, so the same particles with the same ids come out on any number of ranks.
+ * Candidate k of a source has a position that depends on (seed, k) alone (sampling.h); those inside the shape
+ * become particles, numbered in the order of k. Ranks take equal ranges of candidates, and a prefix sum of
+ * what each kept numbers them, so the same particles with the same ids come out on any number of ranks.
  *
- * `per_cell` draws uniformly in every cell that the shape's bounds touch. `particles` (an exact count) walks
- * a low-discrepancy sequence (multiples of the powers of the root of x^4 = x + 1, in 64-bit integers) through
- * the bounds until enough points were inside. The mass is density times the shape's exact volume over the
- * count. */
+ * An exact number of particles is either taken from an endless row of candidates, or, where these come on a
+ * lattice, found by a lattice that is a little too fine and a draw of those that must go again. */
 #include "seeding.h"
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/vec.h"
 #include "io/particle_file.h"
+#include "variation.h"
+#include "window.h"
 
 #include <math.h>
 #include <string.h>
 
-struct candidates {
-  const struct snow_source *source;
-  double lower[3], size[3]; /* m: the box that candidates fall into */
-  double spacing;
-  int64_t cells[3]; /* per_cell: cells of that box */
-  int64_t per_cell; /* candidates in a cell; 0: low-discrepancy sequence over the box */
-  int64_t count;    /* of all candidates; the sequence has no end */
-};
-
-static void candidates_create(struct candidates *c, const struct scene *scene,
-                              const struct snow_source *source)
+static bool is_inside(const struct snow_source *source, const double x[3])
 {
-  *c = (struct candidates){.source = source, .spacing = scene->spacing};
-  double upper[3];
-  shape_bounds(&source->shape, c->lower, upper);
-  c->count = INT64_MAX;
-  if (source->count == 0) {
-    c->per_cell = (int64_t)ceil(source->per_cell);
-    c->count = c->per_cell;
-  }
-  for (int d = 0; d < 3; d++) {
-    c->size[d] = upper[d] - c->lower[d];
-    if (source->count) continue;
-    const double first = floor((c->lower[d] - scene->lower[d]) / scene->spacing);
-    const double last = ceil((upper[d] - scene->lower[d]) / scene->spacing);
-    c->lower[d] = scene->lower[d] + first * scene->spacing;
-    c->cells[d] = (int64_t)(last - first);
-    c->count *= c->cells[d];
-  }
-}
-
-/* Position of candidate k; false if it is not to be used at all. */
-static bool candidate_position(const struct candidates *c, int64_t k, double x[3])
-{
-  const uint64_t seed = c->source->seed;
-  if (c->per_cell == 0) {
-    const uint64_t step[3] = {0xd1b54a32d192ed03u, 0xabc98388fb8fac03u, 0x8cb92ba72f3d8dd7u};
-    for (int d = 0; d < 3; d++) {
-      const uint64_t at = rng_bits(seed, (uint64_t)d, 7) + (uint64_t)(k + 1) * step[d];
-      x[d] = c->lower[d] + c->size[d] * ((double)(at >> 11) * 0x1p-53);
-    }
-    return true;
-  }
-  const int64_t cell = k / c->per_cell, last = c->per_cell - 1;
-  const int64_t at[3] = {cell / (c->cells[1] * c->cells[2]), cell / c->cells[2] % c->cells[1],
-                         cell % c->cells[2]};
-  for (int d = 0; d < 3; d++)
-    x[d] = c->lower[d] + c->spacing * ((double)at[d] + rng_uniform(seed, (uint64_t)k, (uint64_t)d));
-  const double fraction =
-      c->source->per_cell - (double)last; /* a broken number of particles: the last one sometimes */
-  return k % c->per_cell < last || rng_uniform(seed, (uint64_t)k, 3) < fraction;
+  return shape_distance(&source->shape, x, NULL) <= 0.0;
 }
 
 static void add_particle(struct particles *p, const struct snow_source *source, uint64_t id,
@@ -80,26 +31,26 @@ static void add_particle(struct particles *p, const struct snow_source *source, 
   vec_sub(x, source->shape.center, arm);
   vec_cross(source->spin, arm, turn);
   p->id[i] = id;
-  p->material[i] = (uint32_t)source->material;
   for (int d = 0; d < 3; d++) {
     p->x[d][i] = x[d];
     p->v[d][i] = source->velocity[d] + turn[d];
   }
 }
 
-/* Goes through candidates [begin, end), this rank its share of them; keeps at most `most` in all. Returns how
- * many all ranks kept. */
-static int64_t seed_range(const struct comm *comm, const struct candidates *c, int64_t begin, int64_t end,
-                          int64_t most, uint64_t first_id, struct particles *p)
+/* This rank's part of the range [*begin, *end). */
+static void my_share(const struct comm *comm, int64_t *begin, int64_t *end)
 {
-  const int64_t length = end - begin;
-  const int64_t from = begin + (int64_t)((__int128)length * comm->rank / comm->size);
-  const int64_t to = begin + (int64_t)((__int128)length * (comm->rank + 1) / comm->size);
-  const int32_t old = p->count;
-  double x[3];
-  for (int64_t k = from; k < to; k++)
-    if (candidate_position(c, k, x) && shape_distance(&c->source->shape, x, NULL) <= 0.0)
-      add_particle(p, c->source, 0, x);
+  const __int128 length = *end - *begin;
+  const int64_t first = *begin;
+  *begin = first + (int64_t)(length * comm->rank / comm->size);
+  *end = first + (int64_t)(length * (comm->rank + 1) / comm->size);
+}
+
+/* Numbers p's particles from `old` on, all ranks in turn, and drops those from the `most`-th on. Returns how
+ * many all ranks keep. */
+static int64_t number(const struct comm *comm, int64_t most, uint64_t first_id, int32_t old,
+                      struct particles *p)
+{
   int64_t kept = p->count - old;
   const int64_t before = comm_exscan_i64(comm, kept);
   const int64_t allowed = most - before > 0 ? most - before : 0;
@@ -110,36 +61,146 @@ static int64_t seed_range(const struct comm *comm, const struct candidates *c, i
   return kept;
 }
 
+/* Takes points of an endless row until `wanted` are inside. Returns how many were found. */
+static int64_t seed_row(const struct comm *comm, const struct snow_source *source, int64_t wanted,
+                        uint64_t first_id, struct particles *p)
+{
+  double lower[3], upper[3], size[3];
+  shape_bounds(&source->shape, lower, upper);
+  vec_sub(upper, lower, size);
+  const double hit = shape_volume(&source->shape) / (size[0] * size[1] * size[2]);
+  int64_t found = 0, next = 0;
+  /* A shape whose volume was measured too large must not keep us here for ever. */
+  const double patience = 100.0 * ((double)wanted / hit + 64.0);
+  while (found < wanted && (double)next < patience) {
+    const int64_t missing = wanted - found, tries = (int64_t)((double)missing / hit) + 64;
+    int64_t begin = next, end = next + tries;
+    my_share(comm, &begin, &end);
+    const int32_t old = p->count;
+    for (int64_t k = begin; k < end; k++) {
+      double x[3];
+      sampling_in_cube(source->sampling, source->seed, k, x);
+      for (int d = 0; d < 3; d++) x[d] = lower[d] + size[d] * x[d];
+      if (is_inside(source, x)) add_particle(p, source, 0, x);
+    }
+    found += number(comm, missing, first_id + (uint64_t)found, old, p);
+    next += tries;
+  }
+  return found;
+}
+
+static void create_sampling(struct sampling *s, const struct scene *scene, const struct snow_source *source,
+                            double cell, double per_cell)
+{
+  double lower[3], upper[3];
+  shape_bounds(&source->shape, lower, upper);
+  sampling_create(s, source->sampling, source->seed, cell, per_cell, scene->lower, lower, upper,
+                  scene->window.given ? scene->window.axis : 0);
+}
+
+/* Takes this rank's share of all points of the lattice that are inside; ids are the points' indices. */
+static void take_lattice(const struct comm *comm, const struct snow_source *source, const struct sampling *s,
+                         struct particles *p)
+{
+  int64_t begin = 0, end = sampling_count(s);
+  my_share(comm, &begin, &end);
+  double x[3];
+  for (int64_t k = begin; k < end; k++)
+    if (sampling_point(s, k, x) && is_inside(source, x)) add_particle(p, source, (uint64_t)k, x);
+}
+
+static int64_t count_below(const struct comm *comm, const uint64_t *draw, int32_t count, uint64_t limit)
+{
+  int64_t below = 0;
+  for (int32_t i = 0; i < count; i++) below += draw[i] < limit;
+  comm_sum_i64(comm, &below, 1);
+  return below;
+}
+
+/* Keeps those `wanted` of p's particles from `old` on that draw the lowest numbers; order stays. */
+static void keep_lowest(const struct comm *comm, uint64_t seed, int64_t wanted, int32_t old,
+                        struct particles *p)
+{
+  const int32_t count = p->count - old;
+  uint64_t *draw = mem_alloc((size_t)count, sizeof *draw);
+  for (int32_t i = 0; i < count; i++) draw[i] = rng_bits(seed, p->id[old + i], 11);
+  uint64_t limit = 0; /* the largest number with at most `wanted` draws below it */
+  for (int bit = 63; bit >= 0; bit--)
+    if (count_below(comm, draw, count, limit | (uint64_t)1 << bit) <= wanted) limit |= (uint64_t)1 << bit;
+  int32_t kept = old;
+  for (int32_t i = 0; i < count; i++) {
+    if (draw[i] >= limit) continue;
+    p->id[kept] = p->id[old + i];
+    for (int d = 0; d < 3; d++) {
+      p->x[d][kept] = p->x[d][old + i];
+      p->v[d][kept] = p->v[d][old + i];
+    }
+    kept++;
+  }
+  p->count = kept;
+  mem_free(draw);
+}
+
+/* An exact number from a lattice. Its count inside the shape scatters with the surface, by some multiples of
+ * wanted^(1/3). */
+static int64_t seed_exact(const struct comm *comm, const struct scene *scene,
+                          const struct snow_source *source, uint64_t first_id, struct particles *p)
+{
+  const int32_t old = p->count;
+  const double wanted = (double)source->count, volume = shape_volume(&source->shape);
+  double surplus = 4.0 * sampling_cube_root(wanted);
+  for (int tries = 0; tries < 12; tries++, surplus *= 2.0) {
+    struct sampling s;
+    create_sampling(&s, scene, source, sampling_cube_root(volume / (wanted + surplus)), 1.0);
+    take_lattice(comm, source, &s, p);
+    sampling_destroy(&s);
+    int64_t found = p->count - old;
+    comm_sum_i64(comm, &found, 1);
+    if (found >= source->count) {
+      keep_lowest(comm, source->seed, source->count, old, p);
+      return number(comm, INT64_MAX, first_id, old, p);
+    }
+    p->count = old;
+  }
+  return 0;
+}
+
+static int64_t seed_per_cell(const struct comm *comm, const struct scene *scene,
+                             const struct snow_source *source, uint64_t first_id, struct particles *p)
+{
+  const int32_t old = p->count;
+  struct sampling s;
+  create_sampling(&s, scene, source, scene->spacing, source->per_cell);
+  take_lattice(comm, source, &s, p);
+  sampling_destroy(&s);
+  return number(comm, INT64_MAX, first_id, old, p);
+}
+
+static int64_t seed_points(const struct comm *comm, const struct scene *scene,
+                           const struct snow_source *source, uint64_t first_id, struct particles *p)
+{
+  const bool lattice = source->sampling == SAMPLING_JITTERED || source->sampling == SAMPLING_POISSON;
+  if (source->count) {
+    return lattice ? seed_exact(comm, scene, source, first_id, p)
+                   : seed_row(comm, source, source->count, first_id, p);
+  }
+  if (source->sampling != SAMPLING_SEQUENCE) return seed_per_cell(comm, scene, source, first_id, p);
+  const double cell = scene->spacing * scene->spacing * scene->spacing;
+  const double wanted = fmax(1.0, floor(source->per_cell * shape_volume(&source->shape) / cell + 0.5));
+  return seed_row(comm, source, (int64_t)wanted, first_id, p);
+}
+
 static int seed_shape(const struct comm *comm, const struct scene *scene, const struct snow_source *source,
                       uint64_t first_id, struct particles *p, int64_t *total, struct error *err)
 {
-  struct candidates c;
-  candidates_create(&c, scene, source);
   const int32_t old = p->count;
-  const double volume = shape_volume(&source->shape);
-  if (source->count == 0) {
-    *total = seed_range(comm, &c, 0, c.count, INT64_MAX, first_id, p);
-  } else {
-    const double hit = volume / (c.size[0] * c.size[1] * c.size[2]);
-    int64_t next = 0;
-    for (*total = 0; *total < source->count;) {
-      const int64_t missing = source->count - *total;
-      const int64_t tries = (int64_t)((double)missing / hit) + 64;
-      *total += seed_range(comm, &c, next, next + tries, missing, first_id + (uint64_t)*total, p);
-      next += tries;
-    }
-  }
-  if (*total == 0)
+  *total = seed_points(comm, scene, source, first_id, p);
+  if (*total == 0 || *total < source->count)
     return error_set(err, FIRN_EINPUT,
                      "%s:%d: snow \"%s\": the shape holds no particle; raise per_cell or make the shape "
                      "larger than a cell",
                      scene->path, source->line, source->name);
-  const double mass = scene->materials[source->material].density * volume / (double)*total;
-  for (int32_t i = old; i < p->count; i++) {
-    p->mass[i] = mass;
-    if (source->exact_volume) p->volume[i] = volume / (double)*total;
-  }
-  return FIRN_OK;
+  return variation_apply(comm, scene, source, p, old, *total, err);
 }
 
 /* Files come first, so that shapes can be numbered after the ids that files bring. */
@@ -165,8 +226,71 @@ static int seed_files(const struct comm *comm, const struct scene *scene, struct
   return FIRN_OK;
 }
 
+/* The particles of one item in these planes, candidates numbered from first_id on. */
+static void seed_item_planes(const struct scene *scene, const struct snow_source *source,
+                             const struct sampling *s, uint64_t first_id, int64_t from, int64_t to,
+                             struct particles *p)
+{
+  const int axis = scene->window.axis;
+  const double h = scene->spacing, low = scene->lower[axis];
+  const int32_t old = p->count;
+  int64_t begin, end;
+  double x[3];
+  sampling_range(s, low + h * (double)from, low + h * (double)to, &begin, &end);
+  for (int64_t k = begin; k < end; k++) {
+    if (!sampling_point(s, k, x)) continue;
+    const double plane = floor((x[axis] - low) / h);
+    if (plane < (double)from || plane >= (double)to || !is_inside(source, x)) continue;
+    add_particle(p, source, first_id + (uint64_t)k, x);
+  }
+  variation_apply_each(scene, source, p, old, h * h * h / source->per_cell);
+}
+
+struct sampling *seed_samplings_create(const struct scene *scene)
+{
+  struct sampling *samplings = mem_alloc((size_t)scene->snow_count, sizeof *samplings);
+  for (int k = 0; k < scene->snow_count; k++)
+    create_sampling(&samplings[k], scene, &scene->snow[k], scene->spacing, scene->snow[k].per_cell);
+  return samplings;
+}
+
+void seed_samplings_destroy(struct sampling **samplings, const struct scene *scene)
+{
+  if (!*samplings) return;
+  for (int k = 0; k < scene->snow_count; k++) sampling_destroy(&(*samplings)[k]);
+  mem_free(*samplings);
+  *samplings = NULL;
+}
+
+void seed_planes(const struct scene *scene, const struct sampling *samplings, int64_t from, int64_t to,
+                 struct particles *p)
+{
+  uint64_t first_id = 0;
+  for (int k = 0; k < scene->snow_count; k++) {
+    seed_item_planes(scene, &scene->snow[k], &samplings[k], first_id, from, to, p);
+    first_id += (uint64_t)sampling_count(&samplings[k]);
+  }
+}
+
+/* What a window shows at the start, each rank some planes of it. */
+static int seed_window(const struct comm *comm, const struct scene *scene, struct particles *p,
+                       struct error *err)
+{
+  struct window w = {0};
+  window_advance(&w, scene, 0.0);
+  my_share(comm, &w.from, &w.to);
+  struct sampling *samplings = seed_samplings_create(scene);
+  seed_planes(scene, samplings, w.from, w.to, p);
+  seed_samplings_destroy(&samplings, scene);
+  int64_t total = p->count;
+  comm_sum_i64(comm, &total, 1);
+  if (total) return FIRN_OK;
+  return error_set(err, FIRN_EINPUT, "%s: no snow is in the window at the start", scene->path);
+}
+
 int seed_snow(const struct comm *comm, const struct scene *scene, struct particles *p, struct error *err)
 {
+  if (scene->window.given) return seed_window(comm, scene, p, err);
   uint64_t first_id = 0;
   int code = seed_files(comm, scene, p, &first_id, err);
   for (int k = 0; k < scene->snow_count && !code; k++) {

@@ -1,4 +1,4 @@
-/* Particles for the snow of a scene, and their first distribution over the ranks. */
+/* Particles for the snow of a scene. */
 #ifndef FIRN_SEEDING_H
 #define FIRN_SEEDING_H
 
@@ -6,10 +6,21 @@
 #include "decomposition/comm.h"
 #include "io/scene.h"
 #include "particles.h"
+#include "sampling.h"
 
 /* Collective. Appends this rank's share of all snow of the scene to p (any share: positions do not depend on
  * the ranks, and the caller distributes). Ids are dense in scene order, after those that particle files
- * bring. */
+ * bring; of a scene with a window they have gaps, where snow has yet to enter. */
 int seed_snow(const struct comm *comm, const struct scene *scene, struct particles *p, struct error *err);
+
+/* For a scene with a window: the points that its snow is made of, one sampling an item, to be freed with
+ * seed_samplings_destroy(). */
+struct sampling *seed_samplings_create(const struct scene *scene);
+void seed_samplings_destroy(struct sampling **samplings, const struct scene *scene);
+
+/* Not collective. Appends all particles whose cell plane along the window's axis lies in [from, to). Their
+ * ids are those of their points: the same whenever and wherever they enter. */
+void seed_planes(const struct scene *scene, const struct sampling *samplings, int64_t from, int64_t to,
+                 struct particles *p);
 
 #endif

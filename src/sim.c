@@ -7,6 +7,7 @@
 #include "seeding.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const phase_names[PHASES] = {"build", "p2g", "exchange", "nodes",
@@ -64,6 +65,7 @@ static void make_transfer(struct sim *sim)
       .p = sim->p,
       .next = &sim->next,
       .materials = sim->constants,
+      .material_count = scene->material_count,
       .poses = sim->poses,
       .pose_count = scene->body_count,
       .gravity = {scene->gravity[0], scene->gravity[1], scene->gravity[2]},
@@ -86,11 +88,11 @@ static const struct kernels *choose_kernels(const struct comm *comm, enum isa wa
 }
 
 /* Copies the state to the scratch with keys of the positions, as a step would have left it. */
-static int64_t stage_all(struct sim *sim)
+int64_t sim_stage(struct sim *sim)
 {
   struct particles *p = sim->p;
   scratch_fit(&sim->next, p);
-  reorder_fit(&sim->order, p);
+  reorder_reset(&sim->order, p);
   const struct particles view = reorder_view(p, &sim->next);
   int64_t outside = 0;
   for (int f = 0; f < PARTICLE_FIELDS; f++)
@@ -102,7 +104,6 @@ static int64_t stage_all(struct sim *sim)
   for (int32_t i = 0; i < p->count; i++) {
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     sim->next.key[i] = grid_key_of(&sim->grid->frame, x);
-    sim->order.key[i] = REORDER_GONE - 1; /* no cell: everything counts as moved */
     outside += sim->next.key[i] == REORDER_GONE;
   }
   return outside;
@@ -133,9 +134,10 @@ static void first_look(struct sim *sim)
   comm_max(&sim->comm, &missing, 1);
   if (missing > 0.0) {
     grid_clear(sim->grid, GROUP_MOMENTUM);
-    for (int32_t k = 0; k < sim->grid->planes; k++) sim->kernels->p2g_mass(t, &sim->work, k);
+    for (int32_t k = 0; k < sim->grid->planes; k++) sim->kernels->p2g_mass(t, &sim->crew.workers[0].work, k);
+    grid_join(sim->grid, GROUP_MOMENTUM);
     halo_exchange(sim->halo, sim->grid, (const enum grid_group[]){GROUP_MOMENTUM}, 1);
-    for (int32_t k = 0; k < sim->grid->planes; k++) sim->kernels->estimate_volume(t, &sim->work, k);
+    crew_estimate_volume(&sim->crew, sim->kernels, t);
   }
   double most[2] = {0.0, 0.0};
   for (int32_t i = 0; i < sim->p->count; i++) {
@@ -155,15 +157,14 @@ static void first_look(struct sim *sim)
   sim->max_sound = most[1];
 }
 
-static int populate(struct sim *sim, struct error *err)
+/* Brings the particles of sim->p, wherever they are, to their ranks and into order. */
+static int place(struct sim *sim, int slab_axis, struct error *err)
 {
-  int code = comm_agree(&sim->comm, seed_snow(&sim->comm, sim->scene, sim->p, err), err);
-  if (code) return code;
-  const struct grid_frame frame = make_frame(sim->scene, choose_axis(sim));
+  const struct grid_frame frame = make_frame(sim->scene, slab_axis);
   sim->grid = grid_create(&frame);
   make_constants(sim);
   make_transfer(sim);
-  int64_t counts[2] = {stage_all(sim), sim->p->count};
+  int64_t counts[2] = {sim_stage(sim), sim->p->count};
   comm_sum_i64(&sim->comm, counts, 2);
   if (counts[0])
     return error_set(err, FIRN_EINPUT,
@@ -172,12 +173,19 @@ static int populate(struct sim *sim, struct error *err)
   sim->particles = counts[1];
   cut_slabs(sim);
   sim_settle(sim, true);
-  first_look(sim);
+  sim_tidy(sim);
   return FIRN_OK;
 }
 
-int sim_create(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
-               struct error *err)
+static int populate(struct sim *sim, struct error *err)
+{
+  int code = comm_agree(&sim->comm, seed_snow(&sim->comm, sim->scene, sim->p, err), err);
+  if (!code) code = place(sim, choose_axis(sim), err);
+  if (!code) first_look(sim);
+  return code;
+}
+
+static struct sim *create_empty(const struct comm *comm, const struct scene *scene, enum isa isa)
 {
   struct sim *sim = mem_alloc(1, sizeof *sim);
   sim->comm = *comm;
@@ -186,10 +194,116 @@ int sim_create(struct sim **out, const struct comm *comm, const struct scene *sc
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(scene->scheme == SCHEME_APIC);
   sim->halo = halo_create(&sim->comm);
-  *out = sim;
-  const int code = populate(sim, err);
+  crew_create(&sim->crew, comm->threads < MAX_CHUNKS ? comm->threads : MAX_CHUNKS);
+  return sim;
+}
+
+int sim_create(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+               struct error *err)
+{
+  *out = create_empty(comm, scene, isa);
+  const int code = populate(*out, err);
   if (code) sim_destroy(out);
   return code;
+}
+
+/* The kernels that the checkpoint was computed with, or another choice where that is allowed. */
+static int check_kernels(const struct sim *sim, const struct checkpoint *from, bool lenient,
+                         struct error *err)
+{
+  if (strcmp(sim->kernels->name, from->isa) == 0) return FIRN_OK;
+  if (lenient) {
+    log_warn("the checkpoint was computed with %s kernels and goes on with %s: the last bits will differ",
+             from->isa, sim->kernels->name);
+    return FIRN_OK;
+  }
+  return error_set(err, FIRN_EINPUT,
+                   "the checkpoint was computed with %s kernels and this run would use %s, which rounds "
+                   "differently; run it where all machines have %s, or go on with --force",
+                   from->isa, sim->kernels->name, from->isa);
+}
+
+static int check_materials(const struct sim *sim, const char *path, struct error *err)
+{
+  int code = FIRN_OK;
+  for (int32_t i = 0; i < sim->p->count && !code; i++)
+    if (sim->p->material[i] >= (uint32_t)sim->scene->material_count)
+      code =
+          error_set(err, FIRN_EINPUT, "%s: particle %llu is of material %u and the scene has only %d", path,
+                    (unsigned long long)sim->p->id[i], sim->p->material[i], sim->scene->material_count);
+  return comm_agree(&sim->comm, code, err);
+}
+
+/* V0 is there already, and the speeds that limit the next step are those of the step before. */
+static void restore_numbers(struct sim *sim, const struct checkpoint *from)
+{
+  sim->time = from->time;
+  sim->step = from->step;
+  sim->frame = from->frame;
+  sim->on_frame = from->on_frame != 0;
+  sim->max_speed = from->max_speed;
+  sim->max_sound = from->max_sound;
+  sim->removed = from->removed;
+  sim->entered = from->entered;
+  sim->totals = (struct sim_totals){.migrated = from->migrated,
+                                    .shared_contacts = from->shared_contacts,
+                                    .shared_plastic = from->shared_plastic,
+                                    .halvings = from->halvings,
+                                    .iterations = from->iterations,
+                                    .solves = from->solves};
+  log_set_step(sim->step);
+}
+
+static int restore(struct sim *sim, const char *path, const struct checkpoint *from, bool lenient,
+                   struct error *err)
+{
+  const struct scene *scene = sim->scene;
+  int code = check_kernels(sim, from, lenient, err);
+  if (!code) code = checkpoint_read(&sim->comm, path, lenient, sim->p, err);
+  if (!code) code = check_materials(sim, path, err);
+  if (!code)
+    code = place(sim, scene->slab_axis == AXIS_AUTO ? (int)from->slab_axis : (int)scene->slab_axis, err);
+  if (!code) restore_numbers(sim, from);
+  return code;
+}
+
+static enum isa isa_of(const struct checkpoint *from)
+{
+  for (int k = 0; k < ISA_COUNT; k++) {
+    const struct kernels *kernels = kernels_get((enum isa)k);
+    if (kernels && strcmp(kernels->name, from->isa) == 0) return (enum isa)k;
+  }
+  return ISA_COUNT;
+}
+
+int sim_create_from(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+                    const char *path, const struct checkpoint *from, bool lenient, struct error *err)
+{
+  *out = create_empty(comm, scene, isa == ISA_COUNT ? isa_of(from) : isa);
+  const int code = restore(*out, path, from, lenient, err);
+  if (code) sim_destroy(out);
+  return code;
+}
+
+void sim_describe(const struct sim *sim, struct checkpoint *info)
+{
+  *info = (struct checkpoint){.time = sim->time,
+                              .max_speed = sim->max_speed,
+                              .max_sound = sim->max_sound,
+                              .step = sim->step,
+                              .frame = sim->frame,
+                              .on_frame = sim->on_frame,
+                              .particles = sim->particles,
+                              .removed = sim->removed,
+                              .entered = sim->entered,
+                              .halvings = sim->totals.halvings,
+                              .iterations = sim->totals.iterations,
+                              .solves = sim->totals.solves,
+                              .migrated = sim->totals.migrated,
+                              .shared_contacts = sim->totals.shared_contacts,
+                              .shared_plastic = sim->totals.shared_plastic,
+                              .slab_axis = sim->grid->frame.axis[0]};
+  snprintf(info->isa, sizeof info->isa, "%s", sim->kernels->name);
 }
 
 void sim_destroy(struct sim **sim)
@@ -200,9 +314,10 @@ void sim_destroy(struct sim **sim)
   halo_destroy(&s->halo);
   grid_destroy(&s->grid);
   particles_destroy(&s->p);
+  window_free(&s->window, s->scene);
   scratch_free(&s->next);
   reorder_free(&s->order);
-  workspace_free(&s->work);
+  crew_free(&s->crew);
   mailbox_free(&s->outgoing);
   mailbox_free(&s->incoming);
   mem_free(s->constants);
@@ -215,57 +330,4 @@ int32_t sim_owned_tiles(const struct sim *sim)
 {
   const struct grid *g = sim->grid;
   return g->plane_tile[g->has_right ? g->planes : g->node_planes];
-}
-
-/* Packs what belongs to other ranks and marks it as gone. */
-static void pack_leavers(struct sim *sim)
-{
-  const struct particles view = reorder_view(sim->p, &sim->next);
-  const int rank = sim->comm.rank;
-  const int32_t low = rank < sim->slabs->count ? sim->slabs->cut[rank] : 0;
-  const int32_t high = rank < sim->slabs->count ? sim->slabs->cut[rank + 1] : 0;
-  sim->outgoing.record_size = particles_record_size(sim->p);
-  for (int32_t i = 0; i < sim->p->count; i++) {
-    if (sim->next.key[i] == REORDER_GONE) continue;
-    const int32_t plane = grid_key_plane(sim->next.key[i]);
-    if (plane >= low && plane < high) continue;
-    particles_pack(&view, i, mailbox_add(&sim->outgoing, slabs_owner(sim->slabs, plane)));
-    sim->next.key[i] = REORDER_GONE;
-  }
-}
-
-static void unpack_arrivals(struct sim *sim)
-{
-  const int64_t arrived = sim->incoming.count;
-  particles_reserve(sim->p, sim->p->count + arrived);
-  scratch_fit(&sim->next, sim->p);
-  reorder_fit(&sim->order, sim->p);
-  struct particles view = reorder_view(sim->p, &sim->next);
-  for (int64_t k = 0; k < arrived; k++) {
-    const int32_t i = sim->p->count + (int32_t)k;
-    particles_unpack(&view, i, sim->incoming.records + (size_t)k * sim->incoming.record_size);
-    const double x[3] = {view.x[0][i], view.x[1][i], view.x[2][i]};
-    sim->next.key[i] = grid_key_of(&sim->grid->frame, x);
-    FIRN_ASSERT(sim->next.key[i] != REORDER_GONE);
-  }
-}
-
-void sim_settle(struct sim *sim, bool anywhere)
-{
-  double start = timer_now();
-  pack_leavers(sim);
-  migrate(&sim->comm, &sim->outgoing, &sim->incoming, anywhere);
-  unpack_arrivals(sim);
-  reorder_particles(&sim->order, sim->p, &sim->next, (int32_t)sim->incoming.count);
-  sim->report.seconds[PHASE_MIGRATE] += timer_now() - start;
-
-  start = timer_now();
-  const int rank = sim->comm.rank;
-  const bool has_slab = rank < sim->slabs->count;
-  const int32_t first = has_slab ? sim->slabs->cut[rank] : 0;
-  grid_collect(sim->grid, first, has_slab ? sim->slabs->cut[rank + 1] - first : 0, sim->order.key,
-               sim->p->count);
-  halo_agree(sim->halo, sim->slabs, sim->grid);
-  workspace_fit(&sim->work, sim->grid);
-  sim->report.seconds[PHASE_BUILD] += timer_now() - start;
 }

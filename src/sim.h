@@ -7,15 +7,18 @@
 #define FIRN_SIM_H
 
 #include "base/error.h"
+#include "crew.h"
 #include "decomposition/comm.h"
 #include "decomposition/halo.h"
 #include "decomposition/migrate.h"
 #include "decomposition/slabs.h"
 #include "grid.h"
+#include "io/checkpoint.h"
 #include "io/scene.h"
 #include "kernels.h"
 #include "particles.h"
 #include "reorder.h"
+#include "window.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,7 +76,7 @@ struct sim {
   struct particles *p;
   struct scratch next;
   struct reorder order;
-  struct workspace work;
+  struct crew crew;
   struct mailbox outgoing, incoming;
   struct snow_constants *constants;
   struct body_pose *poses;
@@ -87,7 +90,9 @@ struct sim {
   bool on_frame;
   double max_speed, max_sound; /* m/s, of the present state */
   int64_t particles, removed;  /* all ranks */
-  struct step_report report;   /* of the last step */
+  int64_t entered;             /* through the window, all ranks */
+  struct window window;
+  struct step_report report; /* of the last step */
   struct sim_totals totals;
 
   /* Called after every accepted step. `measure_every` n: each n-th step has its energies and momenta
@@ -95,13 +100,31 @@ struct sim {
   void (*monitor)(void *context, const struct sim *sim);
   void *monitor_context;
   int measure_every;
+
+  /* Asked on every rank near the end of each step that is tried, at no cost: the answer rides along in a
+   * reduction. `request` becomes the greatest answer of any rank, the same on all, until somebody clears it:
+   * how all ranks come to stop or write a checkpoint after the same step. */
+  double (*poll)(void *context);
+  void *poll_context;
+  double request;
 };
 
 /* Scene and communicator must live as long as the simulation. *out is NULL on failure. isa: ISA_COUNT for the
  * best that all ranks run. */
 int sim_create(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
                struct error *err);
+
+/* The state of a checkpoint instead of the scene's snow, bit for bit; `from` is what checkpoint_open() read
+ * of the file at `path`. isa: ISA_COUNT for the checkpoint's. With lenient, instruction sets and fields may
+ * differ from the checkpoint's. */
+int sim_create_from(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+                    const char *path, const struct checkpoint *from, bool lenient, struct error *err);
+
 void sim_destroy(struct sim **sim);
+
+/* What a checkpoint holds besides particles; run_id, generation and finished are the caller's. Not
+ * collective. */
+void sim_describe(const struct sim *sim, struct checkpoint *info);
 
 /* The step that the scene's rule gives now, cut to fall on the next frame. Not collective: every rank
  * computes the same. */
@@ -119,8 +142,17 @@ int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err);
  * collective. */
 int32_t sim_owned_tiles(const struct sim *sim);
 
+/* Copies the arrays, which are in any order, to the scratch with keys of their positions, as a step would
+ * have left them; sim_settle() comes next. Returns how many are outside the domain. Not collective. */
+int64_t sim_stage(struct sim *sim);
+
 /* Sends particles to the owners of their new cells, brings all into order and rebuilds the grid; `anywhere`
  * as in migrate.h. */
 void sim_settle(struct sim *sim, bool anywhere);
+
+/* Brings the particle arrays into the order (cell, id): particle k of this rank is then sim->p's k-th. To be
+ * called before the arrays are read from outside; sim_advance() and a step that ends on a frame have done it.
+ * Not collective, changes no result. */
+void sim_tidy(struct sim *sim);
 
 #endif

@@ -16,6 +16,7 @@ static void clock_phase(struct sim *sim, enum phase phase, double *since)
 {
   const double now = timer_now();
   sim->report.seconds[phase] += now - *since;
+  log_set_phase(phase_names[phase]);
   *since = now;
 }
 
@@ -24,8 +25,7 @@ static void rasterise(struct sim *sim, double *clock)
 {
   const enum grid_group groups[2] = {GROUP_MOMENTUM, GROUP_VELOCITY};
   for (int k = 0; k < 2; k++) grid_clear(sim->grid, groups[k]);
-  for (int32_t plane = 0; plane < sim->grid->planes; plane++)
-    sim->kernels->p2g(&sim->transfer, &sim->work, plane);
+  crew_p2g(&sim->crew, sim->kernels, &sim->transfer);
   clock_phase(sim, PHASE_P2G, clock);
   halo_exchange(sim->halo, sim->grid, groups, transfer_is_fused(&sim->transfer) ? 1 : 2);
   clock_phase(sim, PHASE_EXCHANGE, clock);
@@ -35,7 +35,7 @@ static void rasterise(struct sim *sim, double *clock)
 static void update_velocities(struct sim *sim, double *clock)
 {
   struct grid *g = sim->grid;
-  sim->kernels->velocity(&sim->transfer, 0, g->tile_count);
+  crew_velocity(&sim->crew, sim->kernels, &sim->transfer);
   for (int k = 0; k < sim->scene->body_count; k++)
     body_pose_at(&sim->scene->bodies[k], sim->time, &sim->poses[k]);
   const int shared = g->frame.support - 1, bodies = sim->scene->body_count;
@@ -51,8 +51,7 @@ static void apply_hessian(void *context, enum grid_group in, enum grid_group out
 {
   struct sim *sim = context;
   grid_clear(sim->grid, out);
-  for (int32_t plane = 0; plane < sim->grid->planes; plane++)
-    sim->kernels->hessian(&sim->transfer, &sim->work, plane, in, out);
+  crew_hessian(&sim->crew, sim->kernels, &sim->transfer, in, out);
   halo_exchange(sim->halo, sim->grid, &out, 1);
 }
 
@@ -60,6 +59,7 @@ static void reduce_dots(void *context, struct exact_sum *sums, int count)
 {
   const struct sim *sim = context;
   reduce_exact(&sim->comm, sums, count);
+  log_set_phase(phase_names[PHASE_SOLVE]);
 }
 
 /* Step 6. */
@@ -67,6 +67,7 @@ static bool solve(struct sim *sim, double dt, double *clock)
 {
   if (sim->scene->beta == 0.0) return true;
   const struct cr_system system = {.grid = sim->grid,
+                                   .crew = &sim->crew,
                                    .kernels = sim->kernels,
                                    .factor = sim->scene->beta * dt * dt,
                                    .owned_tiles = sim_owned_tiles(sim),
@@ -85,15 +86,8 @@ static bool solve(struct sim *sim, double dt, double *clock)
 static void update_particles(struct sim *sim, struct step_result *result, int64_t *shared_plastic,
                              double *clock)
 {
-  const struct grid *g = sim->grid;
-  const int shared = g->frame.support - 1;
   *shared_plastic = 0;
-  for (int32_t plane = 0; plane < g->planes; plane++) {
-    const int64_t before = result->plastic;
-    sim->kernels->g2p(&sim->transfer, &sim->work, plane, result);
-    if ((g->has_left && plane < shared) || (g->has_right && plane >= g->planes - shared))
-      *shared_plastic += result->plastic - before;
-  }
+  crew_g2p(&sim->crew, sim->kernels, &sim->transfer, result, shared_plastic);
   clock_phase(sim, PHASE_G2P, clock);
 }
 
@@ -125,7 +119,7 @@ struct verdict {
 static struct verdict judge(struct sim *sim, const struct step_result *result, int64_t shared_plastic,
                             double *clock)
 {
-  enum { MAX_TROUBLE, MAX_FARTHER, MAX_SPEED, MAX_SOUND, MAX_COUNT, MAXIMA };
+  enum { MAX_TROUBLE, MAX_FARTHER, MAX_SPEED, MAX_SOUND, MAX_COUNT, MAX_REQUEST, MAXIMA };
   enum {
     SUM_PLASTIC,
     SUM_LIMIT,
@@ -136,8 +130,9 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, i
     SUM_SHARED_PLASTIC,
     SUM_SHARED_NODES
   };
-  double most[MAXIMA] = {(double)result->trouble, 0.0, result->max_speed, result->max_sound,
-                         (double)sim->p->count};
+  double most[MAXIMA] = {(double)result->trouble, 0.0,
+                         result->max_speed,       result->max_sound,
+                         (double)sim->p->count,   sim->poll ? sim->poll(sim->poll_context) : 0.0};
   struct {
     struct exact_sum measured[MEASURED_COUNT];
     struct exact_sum counts; /* integers ride along in one more sum's limbs */
@@ -146,6 +141,7 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, i
                         sim->shared_contacts}}};
   memcpy(sums.measured, sim->measured, sizeof sums.measured);
   comm_max(&sim->comm, most, MAXIMA);
+  sim->request = fmax(sim->request, most[MAX_REQUEST]);
   const int skipped = sim->transfer.measuring ? 0 : MEASURED_COUNT;
   reduce_exact(&sim->comm, &sums.measured[skipped], MEASURED_COUNT + 1 - skipped);
 
@@ -216,13 +212,14 @@ static int give_up(struct sim *sim, double dt, const struct step_result *result,
                      "step %lld at %.9g s: the solver does not converge with a step of %.3g s; %s",
                      (long long)sim->step, sim->time, dt, advice);
   } else if (result->trouble == verdict->trouble) {
-    const int32_t i = result->trouble_particle;
+    const int32_t i = sim->order.slot[result->trouble_particle];
     const double x[3] = {sim->p->x[0][i], sim->p->x[1][i], sim->p->x[2][i]};
     const double *lower = sim->scene->lower, h = sim->scene->spacing;
     code = error_set(err, FIRN_EDIVERGE,
                      "step %lld at %.9g s: particle %llu in cell (%.0f, %.0f, %.0f) on rank %d: %s with a "
                      "step of %.3g s; %s",
-                     (long long)sim->step, sim->time, (unsigned long long)sim->p->id[i],
+                     (long long)sim->step, sim->time,
+                     (unsigned long long)sim->p->id[sim->order.home[result->trouble_particle]],
                      floor((x[0] - lower[0]) / h), floor((x[1] - lower[1]) / h), floor((x[2] - lower[2]) / h),
                      sim->comm.rank, describe(verdict->trouble), dt, advice);
   }
@@ -239,8 +236,8 @@ static int stop_leaving(struct sim *sim, struct error *err)
                        "step %lld at %.9g s: particle %llu leaves the domain near (%.4g, %.4g, %.4g) m; "
                        "enlarge the domain or set "
                        "domain.leave to remove",
-                       (long long)sim->step, sim->time, (unsigned long long)sim->p->id[i], sim->next.x[0][i],
-                       sim->next.x[1][i], sim->next.x[2][i]);
+                       (long long)sim->step, sim->time, (unsigned long long)sim->p->id[sim->order.home[i]],
+                       sim->next.x[0][i], sim->next.x[1][i], sim->next.x[2][i]);
   return comm_agree(&sim->comm, code, err);
 }
 
@@ -250,6 +247,7 @@ static int accept(struct sim *sim, double dt, int halvings, const struct verdict
   sim_settle(sim, verdict->farther);
   sim->removed += verdict->outside;
   sim->particles -= verdict->outside;
+  window_move(sim, sim->time + dt);
   struct step_report *report = &sim->report;
   report->step = sim->step++;
   report->time = sim->time;
@@ -279,11 +277,18 @@ static int advance(struct sim *sim, double dt, int depth, struct error *err)
   return code ? code : advance(sim, 0.5 * dt, depth + 1, err);
 }
 
-int sim_advance(struct sim *sim, double dt, struct error *err)
+static int advance_whole(struct sim *sim, double dt, struct error *err)
 {
   const double end = sim->time + dt;
   const int code = advance(sim, dt, 0, err);
   if (!code) sim->time = end;
+  return code;
+}
+
+int sim_advance(struct sim *sim, double dt, struct error *err)
+{
+  const int code = advance_whole(sim, dt, err);
+  sim_tidy(sim);
   return code;
 }
 
@@ -318,8 +323,9 @@ int sim_step(struct sim *sim, struct error *err)
 {
   const double target = (double)(sim->frame + 1) / sim->scene->frame_rate, remaining = target - sim->time;
   const int64_t steps = steps_to_frame(sim, remaining);
-  const int code = sim_advance(sim, remaining / (double)steps, err);
+  const int code = advance_whole(sim, remaining / (double)steps, err);
   if (code || steps > 1) return code;
+  sim_tidy(sim);
   sim->time = target;
   sim->frame++;
   sim->on_frame = true;

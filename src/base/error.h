@@ -13,6 +13,8 @@ enum {
   FIRN_EIO = -2,      /* the machine: disk, permissions, network */
   FIRN_ELIMIT = -3,   /* a count or size beyond what this build can hold */
   FIRN_EDIVERGE = -4, /* the simulation itself cannot go on */
+  FIRN_ESTALE = -5,   /* another start of the same run has taken over */
+  FIRN_EDAMAGED = -6, /* a file is not what was written */
 };
 
 struct error {

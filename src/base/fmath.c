@@ -76,6 +76,25 @@ void fmath_sincos_degrees(double degrees, double *sine, double *cosine)
   turn(quarter, s, c, sine, cosine);
 }
 
+/* Two half angles bring [0, 1] down to [0, 0.199], where eleven terms of the series leave less than 1e-17. */
+static double small_atan(double t)
+{
+  for (int k = 0; k < 2; k++) t = t / (1.0 + sqrt(1.0 + t * t));
+  const double z = t * t;
+  double sum = 0.0;
+  for (int k = 10; k >= 1; k--) sum = ((k & 1 ? -1.0 : 1.0) / (2.0 * k + 1.0) + sum) * z;
+  return 4.0 * (t + t * sum);
+}
+
+double fmath_atan2(double y, double x)
+{
+  const double a = fabs(x), b = fabs(y);
+  if (a == 0.0 && b == 0.0) return 0.0;
+  const double angle = b <= a ? small_atan(b / a) : 0x1.921fb54442d18p+0 - small_atan(a / b);
+  const double upper = x < 0.0 ? 0x1.921fb54442d18p+1 - angle : angle;
+  return y < 0.0 ? -upper : upper;
+}
+
 void fmath_rotate(const double k[3], double sine, double cosine, const double a[3], double out[3])
 {
   double across[3];

@@ -13,6 +13,9 @@ void fmath_sincos(double x, double *sine, double *cosine);
 /* The same of an angle in degrees; exact at multiples of 90. */
 void fmath_sincos_degrees(double degrees, double *sine, double *cosine);
 
+/* Angle of the point (x, y) in (-pi, pi], to about 2 ulp; 0 for the origin. */
+double fmath_atan2(double y, double x);
+
 /* a turned about the unit vector k by the angle with this sine and cosine (Rodrigues). out may not be a. */
 void fmath_rotate(const double k[3], double sine, double cosine, const double a[3], double out[3]);
 

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,10 +9,12 @@
 static struct {
   enum log_level level;
   int rank;
-  long long step;
+  atomic_llong step;
+  _Atomic(const char *) phase;
+  atomic_ullong beats;
   bool progress_shown;
   void (*abort_job)(int code);
-} sink = {LOG_INFO, 0, -1, false, NULL};
+} sink = {.level = LOG_INFO, .step = -1, .phase = "start"};
 
 void log_configure(enum log_level level, int rank, void (*abort_job)(int code))
 {
@@ -23,6 +26,17 @@ void log_configure(enum log_level level, int rank, void (*abort_job)(int code))
 void log_set_step(long long step)
 {
   sink.step = step;
+}
+
+void log_set_phase(const char *phase)
+{
+  atomic_store_explicit(&sink.phase, phase, memory_order_relaxed);
+  atomic_fetch_add_explicit(&sink.beats, 1, memory_order_relaxed);
+}
+
+struct log_pulse log_pulse(void)
+{
+  return (struct log_pulse){atomic_load(&sink.beats), atomic_load(&sink.step), atomic_load(&sink.phase)};
 }
 
 static void clear_progress(void)
@@ -90,8 +104,9 @@ _Noreturn void firn_fatal(const char *format, ...)
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   clear_progress();
-  if (sink.step >= 0)
-    fprintf(stderr, "firn: fatal on rank %d at step %lld: %s\n", sink.rank, sink.step, text);
+  const long long step = sink.step;
+  if (step >= 0)
+    fprintf(stderr, "firn: fatal on rank %d at step %lld: %s\n", sink.rank, step, text);
   else
     fprintf(stderr, "firn: fatal on rank %d: %s\n", sink.rank, text);
   fflush(stderr);

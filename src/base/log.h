@@ -13,6 +13,17 @@ void log_configure(enum log_level level, int rank, void (*abort_job)(int code));
 /* Where the run is, so that a fatal message can name the step. */
 void log_set_step(long long step);
 
+/* What the run was last seen doing (a string that stays), and a sign of life for whoever watches it from
+ * another thread. */
+void log_set_phase(const char *phase);
+
+struct log_pulse {
+  unsigned long long beats; /* signs of life so far */
+  long long step;
+  const char *phase;
+};
+struct log_pulse log_pulse(void);
+
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,4 +1,4 @@
-/* Bodies in rigid motion, and the collision rule.
+/* Bodies in motion, and the collision rule.
  *
  * A pose is computed from time 0 each time, not advanced: it does not drift, and a restart at time t finds
  * the very same bits without storing anything. Sine and cosine are our own (base/fmath.h), for the same
@@ -7,34 +7,108 @@
 
 #include "base/fmath.h"
 #include "base/vec.h"
+#include "bodies/quaternion.h"
+#include "levelset/keyed.h"
+
+#include <math.h>
+#include <string.h>
+
+void body_finish(struct body *body)
+{
+  shape_finish(&body->shape);
+  if (!body->pivot_given) return;
+  vec_sub(body->pivot, body->shape.center, body->pivot);
+  body->pivot_given = false;
+}
+
+void body_destroy(struct body *body)
+{
+  motion_destroy(&body->motion);
+  shape_destroy(&body->shape);
+}
+
+/* Turns what directs the shape, and its centre about the pivot, which is at pose->origin. */
+static void turn_shape(const struct body *body, const double turn[9], struct body_pose *pose)
+{
+  const struct shape *s = &body->shape;
+  struct shape *out = &pose->shape;
+  for (int row = 0; row < 3; row++) {
+    const double *t = turn + 3 * row;
+    out->axis[row] = vec_dot(t, s->axis);
+    out->center[row] = pose->origin[row] - vec_dot(t, body->pivot);
+    for (int k = 0; k < 3; k++)
+      out->frame[3 * row + k] = t[0] * s->frame[k] + t[1] * s->frame[3 + k] + t[2] * s->frame[6 + k];
+  }
+}
+
+/* Constant velocity and spin. */
+static void steady_pose(const struct body *body, double time, struct body_pose *pose)
+{
+  double k[3] = {body->spin[0], body->spin[1], body->spin[2]}, sine, cosine, turn[9];
+  memcpy(pose->spin, body->spin, sizeof pose->spin);
+  vec_axpy(body->shape.center, time, body->velocity, pose->shape.center);
+  vec_axpy(pose->shape.center, 1.0, body->pivot, pose->origin);
+  const double rate = vec_normalize(k);
+  if (rate == 0.0 || time == 0.0) return;
+  fmath_sincos(rate * time, &sine, &cosine);
+  for (int column = 0; column < 3; column++) {
+    const double e[3] = {column == 0, column == 1, column == 2};
+    double turned[3];
+    fmath_rotate(k, sine, cosine, e, turned);
+    for (int row = 0; row < 3; row++) turn[3 * row + column] = turned[row];
+  }
+  turn_shape(body, turn, pose);
+}
+
+static void keyed_pose(const struct body *body, double time, struct body_pose *pose)
+{
+  struct motion_state state;
+  double turn[9];
+  motion_at(body->motion, time, &state);
+  quaternion_matrix(state.turn, turn);
+  memcpy(pose->spin, state.spin, sizeof pose->spin);
+  for (int d = 0; d < 3; d++) {
+    pose->velocity[d] = body->velocity[d] + state.velocity[d];
+    pose->origin[d] = body->shape.center[d] + body->pivot[d] + (state.move[d] + time * body->velocity[d]);
+  }
+  turn_shape(body, turn, pose);
+}
 
 void body_pose_at(const struct body *body, double time, struct body_pose *pose)
 {
-  pose->body = body;
-  pose->shape = body->shape;
-  vec_axpy(body->shape.center, time, body->velocity, pose->shape.center);
-  double k[3] = {body->spin[0], body->spin[1], body->spin[2]};
-  const double rate = vec_normalize(k);
-  if (rate == 0.0 || time == 0.0) return;
-
-  double sine, cosine;
-  fmath_sincos(rate * time, &sine, &cosine);
-  fmath_rotate(k, sine, cosine, body->shape.axis, pose->shape.axis);
-  for (int column = 0; column < 3; column++) {
-    const double *f = body->shape.frame + column;
-    const double a[3] = {f[0], f[3], f[6]};
-    double turned[3];
-    fmath_rotate(k, sine, cosine, a, turned);
-    for (int row = 0; row < 3; row++) pose->shape.frame[3 * row + column] = turned[row];
+  *pose = (struct body_pose){.body = body, .shape = body->shape};
+  memcpy(pose->velocity, body->velocity, sizeof pose->velocity);
+  if (time < body->start || (body->end > 0.0 && time >= body->end)) {
+    pose->shape = (struct shape){.kind = SHAPE_NONE};
+    return;
   }
+  if (body->motion)
+    keyed_pose(body, time, pose);
+  else
+    steady_pose(body, time, pose);
+  if (body->shape.kind != SHAPE_KEYS) return;
+  const struct keyed_moment moment = keyed_at(body->shape.keys, time);
+  pose->shape.key = moment.key;
+  pose->shape.gamma = moment.gamma;
+  pose->shape.frozen = moment.frozen;
 }
 
 void body_velocity(const struct body_pose *pose, const double x[3], double out[3])
 {
-  double arm[3], swing[3];
-  vec_sub(x, pose->shape.center, arm);
-  vec_cross(pose->body->spin, arm, swing);
-  vec_axpy(pose->body->velocity, 1.0, swing, out);
+  double arm[3], swing[3], own[3];
+  vec_sub(x, pose->origin, arm);
+  vec_cross(pose->spin, arm, swing);
+  vec_axpy(pose->velocity, 1.0, swing, out);
+  if (pose->shape.kind != SHAPE_KEYS) return;
+  shape_deformation_velocity(&pose->shape, x, own);
+  vec_axpy(out, 1.0, own, out);
+}
+
+bool body_may_touch(const struct body_pose *pose, const double x[3], double radius)
+{
+  double least, most;
+  shape_range(&pose->shape, x, radius, &least, &most);
+  return !(least > 0.0);
 }
 
 bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
@@ -45,12 +119,13 @@ bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
   body_velocity(pose, x, carried);
   vec_sub(v, carried, relative);
   const double normal = vec_dot(relative, n);
-  if (!body->sticky && normal >= 0.0) return false; /* separating */
+  const bool sticks = body->sticky && (!body->sticky_steep || vec_dot(n, body->up) < body->sticky_cosine);
+  if (!sticks && normal >= 0.0) return false; /* separating */
 
   double slide[3];
   vec_axpy(relative, -normal, n, slide);
   const double speed = vec_norm(slide), impulse = -body->friction * normal;
-  if (body->sticky || speed <= impulse) {
+  if (sticks || speed <= impulse) {
     for (int d = 0; d < 3; d++) v[d] = carried[d];
     return true;
   }
@@ -59,9 +134,22 @@ bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
   return true;
 }
 
+double body_max_speed_between(const struct body *body, double from, double to)
+{
+  if (to < body->start || (body->end > 0.0 && from >= body->end)) return 0.0;
+  double speed = vec_norm(body->velocity), rate = vec_norm(body->spin);
+  if (body->motion) {
+    double move, turn;
+    motion_bounds(body->motion, from, to, &move, &turn);
+    speed += move;
+    rate += turn;
+  }
+  if (body->shape.kind == SHAPE_KEYS) speed += keyed_max_speed(body->shape.keys, from, to);
+  /* A plane has no reach, and no spin either. */
+  return rate > 0.0 ? speed + rate * (shape_reach(&body->shape) + vec_norm(body->pivot)) : speed;
+}
+
 double body_max_speed(const struct body *body)
 {
-  const double rate = vec_norm(body->spin), speed = vec_norm(body->velocity);
-  return rate > 0.0 ? speed + rate * shape_reach(&body->shape)
-                    : speed; /* a plane has no reach, and no spin either */
+  return body_max_speed_between(body, -INFINITY, INFINITY);
 }

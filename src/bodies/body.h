@@ -1,39 +1,61 @@
-/* Collision bodies: a shape in rigid motion that snow may not enter.
+/* Collision bodies: a shape in motion that snow may not enter.
  *
- * The collision rule is that of section 8 of the 2013 paper: inelastic, Coulomb friction, or sticky. The same
- * rule is applied to grid velocities and to particle velocities (method.md, steps 5 and 9). */
+ * A body moves rigidly, with constant velocity and spin or through keys, and a shape of keyed grids deforms
+ * besides. The collision rule is that of section 8 of the 2013 paper: inelastic, Coulomb friction, or sticky.
+ * The same rule is applied to grid velocities and to particle velocities (method.md, steps 5 and 9). */
 #ifndef FIRN_BODIES_BODY_H
 #define FIRN_BODIES_BODY_H
 
+#include "bodies/motion.h"
 #include "levelset/shape.h"
 
 #include <stdbool.h>
 
 struct body {
   char name[64];
-  struct shape shape; /* where it is at time 0 */
-  double velocity[3]; /* m/s, of the shape's centre */
-  double spin[3];     /* rad/s, about the shape's centre */
-  double friction;    /* Coulomb coefficient */
-  bool sticky;        /* snow keeps the body's velocity wherever the distance is <= 0 */
+  int line;              /* in the scene file, for messages */
+  struct shape shape;    /* where it is at time 0, before its motion; owned */
+  double velocity[3];    /* m/s; beside a motion it is added to it */
+  double spin[3];        /* rad/s, about the pivot; not beside a motion */
+  struct motion *motion; /* keys; owned, NULL for none */
+  double pivot[3];       /* m, from the shape's centre: the point that turns stay about */
+  bool pivot_given;      /* `pivot` is still the scene's point: body_finish() makes it relative */
+  double start, end;     /* s: the body is there for start <= time < end; 0 is no end */
+  double friction;       /* Coulomb coefficient */
+  bool sticky;           /* snow keeps the body's velocity wherever the distance is <= 0 */
+  bool sticky_steep;     /* only where the normal has less than this part along `up` */
+  double sticky_cosine;
+  double up[3]; /* against gravity */
 };
 
 /* A body where it is at one moment. Cheap to make: once a body and time, not once a point. */
 struct body_pose {
   const struct body *body;
-  struct shape shape;
+  struct shape shape;          /* borrows what the body's shape owns; SHAPE_NONE outside the body's time */
+  double origin[3];            /* m, where the pivot is */
+  double velocity[3], spin[3]; /* of the pivot, and about it */
 };
+
+/* Once, when the shape is ready: finishes it and makes the pivot relative to its centre. */
+void body_finish(struct body *body);
+
+/* Frees what the body owns, not the struct. */
+void body_destroy(struct body *body);
 
 void body_pose_at(const struct body *body, double time, struct body_pose *pose);
 
 /* Velocity of the body's material at x (m/s). */
 void body_velocity(const struct body_pose *pose, const double x[3], double out[3]);
 
+/* False only if no point within radius of x is inside the body. */
+bool body_may_touch(const struct body_pose *pose, const double x[3], double radius);
+
 /* Applies the collision to velocity v at x; returns true if the rule acted (v was changed, or held to the
  * body). */
 bool body_collide(const struct body_pose *pose, const double x[3], double v[3]);
 
-/* Upper bound of the speed of any point of the body (m/s). */
+/* Upper bound of the speed of any point of the body (m/s): at all times, and over the times from .. to. */
 double body_max_speed(const struct body *body);
+double body_max_speed_between(const struct body *body, double from, double to);
 
 #endif

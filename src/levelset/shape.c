@@ -1,171 +1,347 @@
-/* Signed distances of the analytic shapes.
+/* Shapes that are made of parts, and the way to those that are not.
  *
- * All of it is +, -, *, / and sqrt, which IEEE 754 rounds in one way only: a node is in contact on one CPU if
- * and only if it is on every other. Where a shape has no single nearest surface point (the centre of a
- * sphere, the axis of a cylinder, a box's diagonals) the normal is a fixed choice, still a unit vector. */
+ * A part is asked in the shape's own coordinates, and its normal is turned back; set operations are the usual
+ * minima and maxima, which keep signs exact and values within the metric. Only IEEE basic operations and
+ * sqrt, as in analytic.c. */
 #include "levelset/shape.h"
 
-#include "base/log.h"
+#include "base/memory.h"
 #include "base/vec.h"
+#include "levelset/analytic.h"
+#include "levelset/heights.h"
+#include "levelset/keyed.h"
+#include "levelset/outline.h"
+#include "levelset/sdf.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
-/* Below this a direction cannot be read off a vector any more: its squares leave the normal range of doubles.
- */
-static const double no_direction = 1e-140;
-
-static const double pi = 0x1.921fb54442d18p+1;
-
-/* A unit vector at a right angle to the unit vector a. */
-static void perpendicular(const double a[3], double out[3])
+void shape_to_own(const struct shape *s, const double x[3], double own[3])
 {
-  int least = 0;
-  for (int d = 1; d < 3; d++)
-    if (fabs(a[d]) < fabs(a[least])) least = d;
-  double e[3] = {0.0, 0.0, 0.0};
-  e[least] = 1.0;
-  vec_cross(a, e, out);
-  vec_normalize(out);
+  double d[3];
+  vec_sub(x, s->center, d);
+  for (int k = 0; k < 3; k++) own[k] = s->frame[k] * d[0] + s->frame[3 + k] * d[1] + s->frame[6 + k] * d[2];
 }
 
-/* Length of d and its direction; where d is zero the direction is along y, or at a right angle to `axis` if
- * given. */
-static double direction_of(const double d[3], const double *axis, double out[3])
+void shape_to_world(const struct shape *s, const double own[3], double direction[3])
 {
-  const double length = vec_norm(d);
-  if (length > no_direction) {
-    for (int k = 0; k < 3; k++) out[k] = d[k] / length;
-    return length;
-  }
-  out[0] = out[2] = 0.0;
-  out[1] = 1.0;
-  if (axis) perpendicular(axis, out);
-  return length;
+  for (int k = 0; k < 3; k++)
+    direction[k] = s->frame[3 * k] * own[0] + s->frame[3 * k + 1] * own[1] + s->frame[3 * k + 2] * own[2];
 }
 
-/* Distance to the corner region {q <= 0 in all of `count` directions}: the rule that boxes (three) and
- * cylinders (two) share. The normal's components along those directions go to n. */
-static double corner_distance(const double *q, int count, double *n)
+static struct keyed_moment moment_of(const struct shape *s)
 {
-  double square = 0.0;
-  int greatest = 0;
-  for (int k = 0; k < count; k++) {
-    if (q[k] > 0.0) square += q[k] * q[k];
-    if (q[k] > q[greatest]) greatest = k;
-  }
-  const double outside = sqrt(square);
-  if (outside > no_direction) {
-    for (int k = 0; k < count; k++) n[k] = q[k] > 0.0 ? q[k] / outside : 0.0;
-    return outside;
-  }
-  for (int k = 0; k < count; k++) n[k] = k == greatest ? 1.0 : 0.0;
-  return q[greatest];
+  return (struct keyed_moment){s->keys, s->key, s->gamma, s->frozen};
 }
 
-static double box_distance(const struct shape *s, const double d[3], double n[3])
+/* A gradient made a normal; straight up where it vanishes. */
+static double with_normal(double distance, double n[3])
 {
-  double q[3], side[3], local[3];
-  for (int k = 0; k < 3; k++) {
-    const double p = s->frame[k] * d[0] + s->frame[3 + k] * d[1] + s->frame[6 + k] * d[2];
-    q[k] = fabs(p) - s->half[k];
-    side[k] = p < 0.0 ? -1.0 : 1.0;
-  }
-  const double distance = corner_distance(q, 3, local);
-  for (int k = 0; k < 3; k++) local[k] *= side[k];
-  for (int i = 0; i < 3; i++)
-    n[i] = s->frame[3 * i] * local[0] + s->frame[3 * i + 1] * local[1] + s->frame[3 * i + 2] * local[2];
+  if (vec_normalize(n) > 0.0) return distance;
+  n[0] = n[2] = 0.0;
+  n[1] = 1.0;
   return distance;
 }
 
-static double capsule_distance(const struct shape *s, const double d[3], double n[3])
+/* Nearest side wall or bottom of a heightfield's block. */
+static double wall_distance(const struct shape *s, const double p[3], double n[3])
 {
-  double along = vec_dot(d, s->axis), radial[3];
-  if (along > s->half[0]) along = s->half[0];
-  if (along < -s->half[0]) along = -s->half[0];
-  vec_axpy(d, -along, s->axis, radial);
-  return direction_of(radial, s->axis, n) - s->radius;
+  const double wall[3] = {fabs(p[0]) - s->half[0], -p[1] - s->half[1], fabs(p[2]) - s->half[2]};
+  int k = wall[1] > wall[0] ? 1 : 0;
+  if (wall[2] > wall[k]) k = 2;
+  n[0] = n[1] = n[2] = 0.0;
+  n[k] = k == 1 || p[k] < 0.0 ? -1.0 : 1.0;
+  return wall[k];
 }
 
-static double cylinder_distance(const struct shape *s, const double d[3], double n[3])
+static double heightfield_distance(const struct shape *s, const double p[3], double n[3])
 {
-  const double along = vec_dot(d, s->axis);
-  double radial[3], outward[3], part[2];
-  vec_axpy(d, -along, s->axis, radial);
-  const double q[2] = {direction_of(radial, s->axis, outward) - s->radius, fabs(along) - s->half[0]};
-  const double distance = corner_distance(q, 2, part);
-  const double end = along < 0.0 ? -part[1] : part[1];
-  for (int k = 0; k < 3; k++) n[k] = part[0] * outward[k] + end * s->axis[k];
-  return distance;
+  double slope[2];
+  const double gap = p[1] - heights_at(s->heights, p[0], p[2], slope);
+  const double steep = sqrt(1.0 + slope[0] * slope[0] + slope[1] * slope[1]), above = gap / steep;
+  const double wall = wall_distance(s, p, n);
+  if (wall > above) return wall;
+  n[0] = -slope[0] / steep;
+  n[1] = 1.0 / steep;
+  n[2] = -slope[1] / steep;
+  return above;
+}
+
+static void heightfield_range(const struct shape *s, const double p[3], double radius, double *least,
+                              double *most)
+{
+  double slope[2], n[3];
+  const double steep = sqrt(1.0 + s->heights->steepest * s->heights->steepest);
+  const double gap = p[1] - heights_at(s->heights, p[0], p[2], slope), wall = wall_distance(s, p, n);
+  const double low = gap - radius * steep, high = gap + radius * steep;
+  *least = fmax(wall - radius, low > 0.0 ? low / steep : low);
+  *most = fmax(wall + radius, high > 0.0 ? high : high / steep);
+}
+
+/* min(a, b) rounded off where they differ by less than k; *share is how much b has in the gradient. */
+static double smooth_minimum(double a, double b, double k, double *share)
+{
+  const double gap = k - fabs(a - b), h = gap > 0.0 && k > 0.0 ? gap / k : 0.0;
+  *share = a < b ? 0.5 * h : 1.0 - 0.5 * h;
+  return fmin(a, b) - 0.25 * k * h * h;
+}
+
+static double smooth_distance(const struct shape *s, const double p[3], double n[3])
+{
+  double share, distance = shape_distance(&s->child[0], p, n);
+  for (int c = 1; c < s->child_count; c++) {
+    double other[3];
+    const double d = shape_distance(&s->child[c], p, other);
+    distance = smooth_minimum(distance, d, s->amount, &share);
+    for (int k = 0; k < 3; k++) n[k] += share * (other[k] - n[k]);
+  }
+  return with_normal(distance, n);
+}
+
+static void negate(double n[3])
+{
+  for (int k = 0; k < 3; k++) n[k] = -n[k];
+}
+
+/* The child that a minimum (sign 1) or maximum (sign -1) picks; in a difference all but the first count
+ * inside out. */
+static double pick_distance(const struct shape *s, const double p[3], double sign, double n[3])
+{
+  double best = INFINITY;
+  for (int c = 0; c < s->child_count; c++) {
+    double other[3], d = shape_distance(&s->child[c], p, other);
+    if (s->kind == SHAPE_DIFFERENCE && c > 0) {
+      d = -d;
+      negate(other);
+    }
+    if (!(sign * d < best)) continue;
+    best = sign * d;
+    memcpy(n, other, sizeof other);
+  }
+  return sign * best;
+}
+
+static double shell_distance(const struct shape *s, const double p[3], double n[3])
+{
+  const double d = shape_distance(&s->child[0], p, n), inner = -d - s->amount;
+  if (d >= inner) return d;
+  negate(n);
+  return inner;
+}
+
+static double layer_distance(const struct shape *s, const double p[3], double n[3])
+{
+  double ground[3];
+  const double d = shape_distance(&s->child[0], p, ground), frame = shape_distance(&s->child[1], p, n);
+  const double best = fmax(-d, d - s->amount);
+  if (frame >= best) return frame;
+  memcpy(n, ground, sizeof ground);
+  if (-d > d - s->amount) negate(n);
+  return best;
+}
+
+static double text_distance(const struct shape *s, const double p[3], double n[3])
+{
+  const double flat = outline_distance(s->outline, p, n), deep = fabs(p[2]) - s->half[2];
+  const double front = p[2] < 0.0 ? -1.0 : 1.0;
+  n[2] = 0.0;
+  if (flat > 0.0 && deep > 0.0) {
+    const double distance = sqrt(flat * flat + deep * deep);
+    for (int k = 0; k < 2; k++) n[k] *= flat / distance;
+    n[2] = front * deep / distance;
+    return distance;
+  }
+  if (flat >= deep) return flat;
+  n[0] = n[1] = 0.0;
+  n[2] = front;
+  return deep;
+}
+
+/* Of the kinds made of parts, in own coordinates. */
+static double part_distance(const struct shape *s, const double p[3], double n[3])
+{
+  const struct keyed_moment moment = moment_of(s);
+  switch (s->kind) {
+  case SHAPE_HEIGHTFIELD: return heightfield_distance(s, p, n);
+  case SHAPE_MESH: return with_normal(sdf_distance(s->sdf, p, n), n);
+  case SHAPE_KEYS: return with_normal(keyed_distance(&moment, p, n), n);
+  case SHAPE_UNION: return pick_distance(s, p, 1.0, n);
+  case SHAPE_INTERSECTION:
+  case SHAPE_DIFFERENCE: return pick_distance(s, p, -1.0, n);
+  case SHAPE_SMOOTH_UNION: return smooth_distance(s, p, n);
+  case SHAPE_SHELL: return shell_distance(s, p, n);
+  case SHAPE_OFFSET: return shape_distance(&s->child[0], p, n) - s->amount;
+  case SHAPE_LAYER: return layer_distance(s, p, n);
+  case SHAPE_TEXT: return text_distance(s, p, n);
+  default:
+    n[0] = n[2] = 0.0;
+    n[1] = 1.0;
+    return INFINITY; /* SHAPE_NONE */
+  }
 }
 
 double shape_distance(const struct shape *shape, const double x[3], double n[3])
 {
-  double d[3], unused[3];
+  double unused[3], own[3], normal[3] = {0.0, 1.0, 0.0};
   if (!n) n = unused;
-  vec_sub(x, shape->center, d);
-  switch (shape->kind) {
-  case SHAPE_PLANE:
-    for (int k = 0; k < 3; k++) n[k] = shape->axis[k];
-    return vec_dot(d, shape->axis);
-  case SHAPE_SPHERE: return direction_of(d, NULL, n) - shape->radius;
-  case SHAPE_BOX: return box_distance(shape, d, n);
-  case SHAPE_CAPSULE: return capsule_distance(shape, d, n);
-  case SHAPE_CYLINDER: return cylinder_distance(shape, d, n);
+  if (analytic_has(shape->kind)) return analytic_distance(shape, x, n);
+  shape_to_own(shape, x, own);
+  const double distance = part_distance(shape, own, normal);
+  shape_to_world(shape, normal, n);
+  return distance;
+}
+
+static void set_range(const struct shape *s, const double p[3], double radius, double *least, double *most)
+{
+  double share;
+  shape_range(&s->child[0], p, radius, least, most);
+  for (int c = 1; c < s->child_count; c++) {
+    double low, high;
+    shape_range(&s->child[c], p, radius, &low, &high);
+    switch (s->kind) {
+    case SHAPE_UNION:
+      *least = fmin(*least, low);
+      *most = fmin(*most, high);
+      break;
+    case SHAPE_SMOOTH_UNION: /* rises with each of its arguments */
+      *least = smooth_minimum(*least, low, s->amount, &share);
+      *most = smooth_minimum(*most, high, s->amount, &share);
+      break;
+    case SHAPE_INTERSECTION:
+      *least = fmax(*least, low);
+      *most = fmax(*most, high);
+      break;
+    default: /* difference */ *least = fmax(*least, -high); *most = fmax(*most, -low);
+    }
   }
-  firn_fatal("bug in Firn: unknown shape %d", (int)shape->kind);
+}
+
+/* |d - middle| - |middle|: what lies between the surfaces d = 0 and d = 2 middle. */
+static void band_range(double middle, double *least, double *most)
+{
+  const double at_low = fabs(*least - middle), at_high = fabs(*most - middle);
+  *least = *least <= middle && *most >= middle ? 0.0 : fmin(at_low, at_high);
+  *least -= fabs(middle);
+  *most = fmax(at_low, at_high) - fabs(middle);
+}
+
+static void layer_range(const struct shape *s, const double p[3], double radius, double *least, double *most)
+{
+  double low, high;
+  shape_range(&s->child[0], p, radius, least, most);
+  band_range(0.5 * s->amount, least, most);
+  shape_range(&s->child[1], p, radius, &low, &high);
+  *least = fmax(*least, low);
+  *most = fmax(*most, high);
+}
+
+static void text_range(const struct shape *s, const double p[3], double radius, double *least, double *most)
+{
+  double n[3];
+  const double distance = text_distance(s, p, n);
+  *least = distance - radius;
+  *most = distance + radius;
+}
+
+static void part_range(const struct shape *s, const double p[3], double radius, double *least, double *most)
+{
+  const struct keyed_moment moment = moment_of(s);
+  switch (s->kind) {
+  case SHAPE_HEIGHTFIELD: heightfield_range(s, p, radius, least, most); break;
+  case SHAPE_MESH: sdf_range(s->sdf, p, radius, least, most); break;
+  case SHAPE_KEYS: keyed_range(&moment, p, radius, least, most); break;
+  case SHAPE_SHELL:
+    shape_range(&s->child[0], p, radius, least, most);
+    band_range(-0.5 * s->amount, least, most);
+    break;
+  case SHAPE_OFFSET:
+    shape_range(&s->child[0], p, radius, least, most);
+    *least -= s->amount;
+    *most -= s->amount;
+    break;
+  case SHAPE_LAYER: layer_range(s, p, radius, least, most); break;
+  case SHAPE_TEXT: text_range(s, p, radius, least, most); break;
+  case SHAPE_NONE: *least = *most = INFINITY; break;
+  default: set_range(s, p, radius, least, most);
+  }
+}
+
+void shape_range(const struct shape *shape, const double x[3], double radius, double *least, double *most)
+{
+  if (analytic_has(shape->kind)) {
+    double n[3];
+    const double distance = analytic_distance(shape, x, n);
+    *least = distance - radius;
+    *most = distance + radius;
+    return;
+  }
+  double own[3];
+  shape_to_own(shape, x, own);
+  part_range(shape, own, radius, least, most);
+}
+
+void shape_deformation_velocity(const struct shape *shape, const double x[3], double v[3])
+{
+  v[0] = v[1] = v[2] = 0.0;
+  if (shape->kind != SHAPE_KEYS) return;
+  const struct keyed_moment moment = moment_of(shape);
+  double own[3], local[3];
+  shape_to_own(shape, x, own);
+  keyed_velocity(&moment, own, local);
+  shape_to_world(shape, local, v);
 }
 
 double shape_volume(const struct shape *shape)
 {
-  const double r = shape->radius, length = 2.0 * shape->half[0];
-  switch (shape->kind) {
-  case SHAPE_PLANE: return INFINITY;
-  case SHAPE_SPHERE: return 4.0 / 3.0 * pi * (r * r * r);
-  case SHAPE_BOX: return 8.0 * (shape->half[0] * shape->half[1] * shape->half[2]);
-  case SHAPE_CAPSULE: return pi * (r * r) * (length + 4.0 / 3.0 * r);
-  case SHAPE_CYLINDER: return pi * (r * r) * length;
-  }
-  firn_fatal("bug in Firn: unknown shape %d", (int)shape->kind);
-}
-
-/* How far the shape stretches from its centre along coordinate axis d. */
-static double half_extent(const struct shape *shape, int d)
-{
-  const double along = fabs(shape->axis[d]) * shape->half[0];
-  switch (shape->kind) {
-  case SHAPE_PLANE: return INFINITY;
-  case SHAPE_SPHERE: return shape->radius;
-  case SHAPE_BOX:
-    return fabs(shape->frame[3 * d]) * shape->half[0] + fabs(shape->frame[3 * d + 1]) * shape->half[1] +
-           fabs(shape->frame[3 * d + 2]) * shape->half[2];
-  case SHAPE_CAPSULE: return along + shape->radius;
-  case SHAPE_CYLINDER: {
-    const double across = 1.0 - shape->axis[d] * shape->axis[d];
-    return along + shape->radius * sqrt(across > 0.0 ? across : 0.0);
-  }
-  }
-  firn_fatal("bug in Firn: unknown shape %d", (int)shape->kind);
+  return analytic_has(shape->kind) ? analytic_volume(shape) : shape->volume;
 }
 
 bool shape_bounds(const struct shape *shape, double lower[3], double upper[3])
 {
-  for (int d = 0; d < 3; d++) {
-    const double extent = half_extent(shape, d);
-    lower[d] = shape->center[d] - extent;
-    upper[d] = shape->center[d] + extent;
+  if (analytic_has(shape->kind)) {
+    analytic_bounds(shape, lower, upper);
+    return shape->kind != SHAPE_PLANE;
   }
-  return shape->kind != SHAPE_PLANE;
+  bool finite = true;
+  for (int d = 0; d < 3; d++) finite = finite && isfinite(shape->low[d]) && isfinite(shape->high[d]);
+  for (int d = 0; d < 3; d++) {
+    lower[d] = upper[d] = shape->center[d];
+    for (int k = 0; k < 3; k++) {
+      const double f = shape->frame[3 * d + k], a = f * shape->low[k], b = f * shape->high[k];
+      lower[d] += finite ? fmin(a, b) : -INFINITY;
+      upper[d] += finite ? fmax(a, b) : INFINITY;
+    }
+  }
+  return finite;
 }
 
 double shape_reach(const struct shape *shape)
 {
-  switch (shape->kind) {
-  case SHAPE_PLANE: return INFINITY;
-  case SHAPE_SPHERE: return shape->radius;
-  case SHAPE_BOX: return vec_norm(shape->half);
-  case SHAPE_CAPSULE: return shape->half[0] + shape->radius;
-  case SHAPE_CYLINDER: return sqrt(shape->half[0] * shape->half[0] + shape->radius * shape->radius);
+  if (analytic_has(shape->kind)) return analytic_reach(shape);
+  double corner[3];
+  for (int d = 0; d < 3; d++) corner[d] = fmax(fabs(shape->low[d]), fabs(shape->high[d]));
+  return vec_norm(corner);
+}
+
+bool shape_is_ready(const struct shape *shape)
+{
+  if (shape->source && !shape->sdf && !shape->keys && !shape->heights && !shape->outline) return false;
+  for (int c = 0; c < shape->child_count; c++)
+    if (!shape_is_ready(&shape->child[c])) return false;
+  return true;
+}
+
+void shape_destroy(struct shape *shape)
+{
+  for (int c = 0; c < shape->child_count; c++) shape_destroy(&shape->child[c]);
+  mem_free(shape->child);
+  if (shape->source) {
+    mem_free(shape->source->path);
+    mem_free(shape->source->text);
   }
-  firn_fatal("bug in Firn: unknown shape %d", (int)shape->kind);
+  mem_free(shape->source);
+  heights_destroy(&shape->heights);
+  outline_destroy(&shape->outline);
+  *shape = (struct shape){.kind = SHAPE_NONE};
 }

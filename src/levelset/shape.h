@@ -1,33 +1,113 @@
-/* Analytic shapes as signed distances: negative inside, |gradient| = 1 almost everywhere.
- * Snow is seeded inside them and bodies are made of them. Distances never overestimate how near the
- * surface is by more than the metric allows (1-Lipschitz), so a ball around a point may be skipped when the
- * distance at its centre exceeds its radius. */
+/* Shapes as signed distances: negative inside. Snow is seeded inside them and bodies are made of them.
+ *
+ * The first kinds have closed formulas and exact distances. The others are made of parts: children (a tree of
+ * set operations), a grid of sampled distances (a mesh), heights over a plane, or keyed grids of a body that
+ * deforms. What these parts hold lies in the shape's own coordinates, centre at the origin and axes along
+ * `frame`, so that a copy of the struct with another centre and frame is the same thing elsewhere: a moving
+ * body never copies a grid.
+ *
+ * The sign is right everywhere, and the values change no faster than the metric allows, but for heightfields
+ * and deforming grids, where they may. shape_range() is what decides whether a region can be skipped: it
+ * holds for every kind. */
 #ifndef FIRN_LEVELSET_SHAPE_H
 #define FIRN_LEVELSET_SHAPE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-enum shape_kind { SHAPE_PLANE, SHAPE_SPHERE, SHAPE_BOX, SHAPE_CAPSULE, SHAPE_CYLINDER };
+enum shape_kind {
+  SHAPE_PLANE,
+  SHAPE_SPHERE,
+  SHAPE_BOX,
+  SHAPE_CAPSULE,
+  SHAPE_CYLINDER,
+  SHAPE_CONE,
+  SHAPE_WEDGE,
+  SHAPE_HEIGHTFIELD,
+  SHAPE_MESH,
+  SHAPE_KEYS, /* a body that deforms: keyed grids */
+  SHAPE_UNION,
+  SHAPE_INTERSECTION,
+  SHAPE_DIFFERENCE, /* the first child without the others */
+  SHAPE_SMOOTH_UNION,
+  SHAPE_SHELL,  /* of one child: what is inside it and nearer to its surface than `amount` */
+  SHAPE_OFFSET, /* of one child: grown by `amount`, or shrunk */
+  SHAPE_LAYER,  /* on one child: outside it, nearer than `amount`, and inside the second child */
+  SHAPE_TEXT,   /* an outline, extruded along z by half[2] to both sides */
+  SHAPE_NONE,   /* nothing at all: a body outside its time */
+};
+
+struct sdf;
+struct outline;
+struct heights;
+struct keyed;
+
+/* A file that a shape is made from; read by io/assets.h, after which the shape is ready. */
+struct shape_source {
+  char *path;     /* text: of the font, or its name */
+  char *text;     /* text: what it says; NULL else */
+  int line;       /* in the scene, for messages */
+  double scale;   /* mesh: metres per unit of the file; image: height of white, m; text: height, m */
+  double spacing; /* m; mesh: of the distance grid */
+  bool cyclic;    /* keys: the last is the first again */
+};
 
 struct shape {
   enum shape_kind kind;
-  double center[3]; /* m; plane: a point on it; capsule and cylinder: the middle of the axis */
-  double axis[3];   /* unit; plane: outward normal; capsule and cylinder: direction of the axis */
-  double radius;    /* m; sphere, capsule, cylinder */
-  double half[3];   /* m; box: half edge lengths; capsule and cylinder: half[0] is half the axis length */
-  double frame[9];  /* box: rotation, row-major, body axes as columns; identity elsewhere */
+  double center[3]; /* m; plane: a point on it; capsule, cylinder, cone: the middle of the axis */
+  double axis[3];   /* unit; plane: outward normal; capsule, cylinder, cone: direction of the axis */
+  double radius;    /* m; sphere, capsule, cylinder; cone: at the axis's beginning */
+  double half[3];   /* m; box, wedge: half edge lengths; capsule, cylinder, cone: half[0] is half the axis;
+                       heightfield: halves of the footprint along x and z, and how deep it goes below 0 */
+  double frame[9];  /* rotation, row-major, own axes as columns; identity for what `axis` directs */
+
+  double amount;       /* m; cone: radius at the axis's end; shell, layer: thickness; offset: distance;
+                          smooth union: width of the blend */
+  struct shape *child; /* owned; in own coordinates */
+  int child_count;
+  double low[3], high[3];      /* bounds in own coordinates, of the kinds that are made of parts */
+  double volume;               /* m^3, of those kinds */
+  struct shape_source *source; /* owned; NULL where nothing is read */
+  struct heights *heights;     /* owned */
+  struct outline *outline;     /* owned */
+  const struct sdf *sdf;       /* mesh; the scene's */
+  const struct keyed *keys;    /* the scene's */
+  int key;                     /* keys: the moment lies between this key and the next */
+  double gamma;                /* keys: and this fraction of the way */
+  bool frozen;                 /* keys: before the first or after the last, where nothing moves */
 };
 
 /* Distance at x (m); the outward normal goes to n unless it is NULL. */
 double shape_distance(const struct shape *shape, const double x[3], double n[3]);
 
-/* m^3; infinite for a plane. */
+/* Bounds of the distance over the ball around x: a ball with *least > 0 holds no point of the shape. */
+void shape_range(const struct shape *shape, const double x[3], double radius, double *least, double *most);
+
+/* Velocity (m/s) that a deforming shape has at x in its own coordinates, returned in the world's; zero for
+ * all other kinds. */
+void shape_deformation_velocity(const struct shape *shape, const double x[3], double v[3]);
+
+/* m^3; infinite for what is unbounded. */
 double shape_volume(const struct shape *shape);
 
 /* Axis-aligned bounds (m); false for an unbounded shape. */
 bool shape_bounds(const struct shape *shape, double lower[3], double upper[3]);
 
-/* Radius of the smallest ball around `center` that holds the shape; infinite for a plane. */
+/* Radius of a ball around `center` that holds the shape; infinite for an unbounded one. */
 double shape_reach(const struct shape *shape);
+
+/* False while a part of it must still be read from a file: then only its tree may be looked at. */
+bool shape_is_ready(const struct shape *shape);
+
+/* To be called once, when all parts are there: puts the centre of a shape made of parts into the middle of
+ * its bounds, and computes bounds and volume. Kinds of closed formulas need it not. */
+void shape_finish(struct shape *shape);
+
+/* Frees what the shape owns, not the struct; a posed copy owns nothing and must not be destroyed. */
+void shape_destroy(struct shape *shape);
+
+/* x in the shape's own coordinates, and a direction back in the world's. */
+void shape_to_own(const struct shape *shape, const double x[3], double own[3]);
+void shape_to_world(const struct shape *shape, const double own[3], double direction[3]);
 
 #endif

@@ -1,10 +1,11 @@
-/* Ray intersections of the analytic shapes. Capsule and cylinder share the split of the ray into its part
- * along the axis and its part across it, in which the side is a circle. */
+/* Ray intersections of the simplest shapes, and sphere tracing for all others. Capsule and cylinder share the
+ * split of the ray into its part along the axis and its part across it, in which the side is a circle. */
 #include "render/raycast.h"
 
 #include "base/vec.h"
 
 #include <math.h>
+#include <stddef.h>
 
 /* Smaller root of a t^2 + 2 b t + c = 0. */
 static bool near_root(double a, double b, double c, double *t)
@@ -80,6 +81,48 @@ static bool hit_rod(const struct shape *shape, const double from_center[3], cons
   return isfinite(*t);
 }
 
+/* The part of the ray inside a ball around the shape; all of it ahead for an unbounded one. */
+static bool clip_to_reach(const struct shape *shape, const double origin[3], const double unit[3],
+                          double *from, double *to)
+{
+  double from_center[3];
+  const double reach = 1.001 * shape_reach(shape);
+  *from = 0.0;
+  *to = 1e4;
+  if (!isfinite(reach)) return true;
+  vec_sub(origin, shape->center, from_center);
+  const double middle = -vec_dot(from_center, unit);
+  const double miss2 = vec_dot(from_center, from_center) - middle * middle;
+  if (!(miss2 < reach * reach)) return false;
+  const double half = sqrt(reach * reach - miss2);
+  *from = fmax(0.0, middle - half);
+  *to = middle + half;
+  return *to > 0.0;
+}
+
+/* Sphere tracing: from ball to ball that shape_range() finds empty, halved until it does. */
+static bool march(const struct shape *shape, const double origin[3], const double direction[3], double *t)
+{
+  enum { MOST_STEPS = 400 };
+  double unit[3] = {direction[0], direction[1], direction[2]}, at, end;
+  const double length = vec_normalize(unit);
+  if (!clip_to_reach(shape, origin, unit, &at, &end)) return false;
+  const double fine = 1e-4 * (isfinite(end - at) ? end - at : 1.0);
+  for (int k = 0; k < MOST_STEPS && at <= end; k++) {
+    double x[3], least, most;
+    vec_axpy(origin, at, unit, x);
+    double step = shape_distance(shape, x, NULL);
+    if (step <= 0.0) {
+      *t = at / length;
+      return true;
+    }
+    for (shape_range(shape, x, step, &least, &most); least <= 0.0 && step > fine; step *= 0.5)
+      shape_range(shape, x, 0.5 * step, &least, &most);
+    at += fmax(step, fine);
+  }
+  return false;
+}
+
 bool raycast_shape(const struct shape *shape, const double origin[3], const double direction[3], double *t)
 {
   double from_center[3];
@@ -90,6 +133,7 @@ bool raycast_shape(const struct shape *shape, const double origin[3], const doub
   case SHAPE_BOX: return hit_box(shape, from_center, direction, t);
   case SHAPE_CAPSULE: return hit_rod(shape, from_center, direction, true, t);
   case SHAPE_CYLINDER: return hit_rod(shape, from_center, direction, false, t);
+  case SHAPE_NONE: return false;
+  default: return march(shape, origin, direction, t);
   }
-  return false;
 }

@@ -1,5 +1,5 @@
-/* Where a ray meets a shape, in closed form: sphere tracing through shape_distance() would cost tens of steps
- * for each of millions of rays, and these five shapes have formulas. */
+/* Where a ray meets a shape, in closed form for the five simplest, which are most of what scenes hold; sphere
+ * tracing costs tens of steps for each of millions of rays, and does the others. */
 #ifndef FIRN_RENDER_RAYCAST_H
 #define FIRN_RENDER_RAYCAST_H
 

@@ -1,0 +1,202 @@
+/* See motion.h.
+ *
+ * Angles between neighbouring keys are taken the short way round. The spin of a smooth motion at a key is the
+ * mean of the spins of the two segments beside it, each weighted by the length of the other, as for the
+ * velocity (Catmull and Rom, with unequal times); at the ends it is zero. A product of turns
+ * Q = Q0 E1 E2 E3, E_k = exp(b_k(s) w_k), turns with Q0 (w1 b1' + E1 (w2 b2' + E2 w3 b3')). */
+#include "bodies/motion.h"
+
+#include "base/memory.h"
+#include "bodies/quaternion.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Rotation vector from key a to key b in a's axes. */
+static void turn_between(const struct motion_key *a, const struct motion_key *b, double w[3])
+{
+  double back[4], relative[4];
+  quaternion_inverse(a->turn, back);
+  quaternion_multiply(back, b->turn, relative);
+  quaternion_log(relative, w);
+}
+
+/* Velocity and spin at key k of a smooth motion. */
+static void tangent_at(const struct motion *m, int k, double velocity[3], double spin[3])
+{
+  const int last = m->count - 1;
+  int before = k - 1, after = k + 1;
+  if (m->cyclic && (k == 0 || k == last)) {
+    before = last - 1;
+    after = 1;
+  }
+  memset(velocity, 0, 3 * sizeof *velocity);
+  memset(spin, 0, 3 * sizeof *spin);
+  if (before < 0 || after > last) return;
+  const struct motion_key *key = m->key, *here[2] = {&key[k == 0 ? last : k], &key[k == last ? 0 : k]};
+  const double left = here[0]->time - key[before].time, right = key[after].time - here[1]->time;
+  double w[2][3];
+  turn_between(&key[before], here[0], w[0]);
+  turn_between(here[1], &key[after], w[1]);
+  for (int d = 0; d < 3; d++) {
+    const double slope[2] = {(here[0]->move[d] - key[before].move[d]) / left,
+                             (key[after].move[d] - here[1]->move[d]) / right};
+    velocity[d] = (right * slope[0] + left * slope[1]) / (left + right);
+    spin[d] = (right * (w[0][d] / left) + left * (w[1][d] / right)) / (left + right);
+  }
+}
+
+static void make_linear(const struct motion_key *a, const struct motion_key *b, struct motion_segment *s)
+{
+  memcpy(s->move[0], a->move, sizeof a->move);
+  memcpy(s->move[3], b->move, sizeof b->move);
+  turn_between(a, b, s->spin[0]);
+}
+
+static void make_smooth(const struct motion *m, int k, struct motion_segment *s)
+{
+  const struct motion_key *a = &m->key[k], *b = a + 1;
+  double velocity[2][3], spin[2][3], first[4], third[4], middle[4];
+  tangent_at(m, k, velocity[0], spin[0]);
+  tangent_at(m, k + 1, velocity[1], spin[1]);
+  for (int d = 0; d < 3; d++) {
+    s->move[0][d] = a->move[d];
+    s->move[1][d] = a->move[d] + s->span / 3.0 * velocity[0][d];
+    s->move[2][d] = b->move[d] - s->span / 3.0 * velocity[1][d];
+    s->move[3][d] = b->move[d];
+    s->spin[0][d] = s->span / 3.0 * spin[0][d];
+    s->spin[2][d] = s->span / 3.0 * spin[1][d];
+  }
+  /* What the first and the third turn leave: exp(w2) = exp(-w1) qa^-1 qb exp(-w3). */
+  quaternion_exp(s->spin[0], first);
+  quaternion_exp(s->spin[2], third);
+  quaternion_inverse(a->turn, middle);
+  quaternion_multiply(middle, b->turn, middle);
+  quaternion_inverse(first, first);
+  quaternion_inverse(third, third);
+  quaternion_multiply(first, middle, middle);
+  quaternion_multiply(middle, third, middle);
+  quaternion_log(middle, s->spin[1]);
+}
+
+struct motion *motion_create(const struct motion_key *keys, int count, bool smooth, bool cyclic)
+{
+  struct motion *m = mem_alloc(1, sizeof *m);
+  *m = (struct motion){.count = count, .smooth = smooth, .cyclic = cyclic && count > 1};
+  m->key = mem_alloc((size_t)count, sizeof *m->key);
+  memcpy(m->key, keys, (size_t)count * sizeof *keys);
+  m->segment_count = count - 1;
+  m->segment = mem_alloc((size_t)m->segment_count, sizeof *m->segment);
+  for (int k = 0; k < m->segment_count; k++) {
+    struct motion_segment *s = &m->segment[k];
+    s->start = keys[k].time;
+    s->span = keys[k + 1].time - keys[k].time;
+    memcpy(s->turn, keys[k].turn, sizeof s->turn);
+    if (smooth)
+      make_smooth(m, k, s);
+    else
+      make_linear(&keys[k], &keys[k + 1], s);
+  }
+  return m;
+}
+
+void motion_destroy(struct motion **motion)
+{
+  if (!*motion) return;
+  mem_free((*motion)->key);
+  mem_free((*motion)->segment);
+  mem_free(*motion);
+  *motion = NULL;
+}
+
+static void rest_at(const struct motion_key *key, struct motion_state *state)
+{
+  memset(state, 0, sizeof *state);
+  memcpy(state->move, key->move, sizeof key->move);
+  memcpy(state->turn, key->turn, sizeof key->turn);
+}
+
+static void linear_at(const struct motion_segment *s, double f, struct motion_state *state)
+{
+  double part[3], turned[4];
+  for (int d = 0; d < 3; d++) {
+    state->move[d] = s->move[0][d] + f * (s->move[3][d] - s->move[0][d]);
+    state->velocity[d] = (s->move[3][d] - s->move[0][d]) / s->span;
+    part[d] = f * s->spin[0][d];
+  }
+  quaternion_exp(part, turned);
+  quaternion_multiply(s->turn, turned, state->turn);
+  quaternion_rotate(s->turn, s->spin[0], state->spin);
+  for (int d = 0; d < 3; d++) state->spin[d] /= s->span;
+}
+
+static void smooth_at(const struct motion_segment *s, double f, struct motion_state *state)
+{
+  const double g = 1.0 - f;
+  const double b[4] = {g * g * g, 3.0 * f * g * g, 3.0 * f * f * g, f * f * f};
+  const double slope[3] = {3.0 * g * g, 6.0 * f * g, 3.0 * f * f};
+  const double angle[3] = {1.0 - b[0], b[2] + b[3], b[3]};
+  for (int d = 0; d < 3; d++) {
+    state->move[d] = 0.0;
+    state->velocity[d] = 0.0;
+    for (int k = 0; k < 4; k++) state->move[d] += b[k] * s->move[k][d];
+    for (int k = 0; k < 3; k++)
+      state->velocity[d] += slope[k] * (s->move[k + 1][d] - s->move[k][d]) / s->span;
+  }
+  double e[3][4], inner[3], turned[3];
+  for (int k = 0; k < 3; k++) {
+    const double w[3] = {angle[k] * s->spin[k][0], angle[k] * s->spin[k][1], angle[k] * s->spin[k][2]};
+    quaternion_exp(w, e[k]);
+  }
+  for (int d = 0; d < 3; d++) inner[d] = slope[2] * s->spin[2][d] / s->span;
+  for (int k = 1; k >= 0; k--) { /* from the innermost turn outwards */
+    quaternion_rotate(e[k], inner, turned);
+    for (int d = 0; d < 3; d++) inner[d] = slope[k] * s->spin[k][d] / s->span + turned[d];
+  }
+  quaternion_rotate(s->turn, inner, state->spin);
+  quaternion_multiply(s->turn, e[0], state->turn);
+  quaternion_multiply(state->turn, e[1], state->turn);
+  quaternion_multiply(state->turn, e[2], state->turn);
+}
+
+void motion_at(const struct motion *m, double time, struct motion_state *state)
+{
+  const struct motion_key *first = m->key, *last = m->key + m->count - 1;
+  if (m->cyclic) {
+    const double period = last->time - first->time, rest = fmod(time - first->time, period); /* exact */
+    time = first->time + (rest < 0.0 ? rest + period : rest);
+  }
+  if (m->count == 1 || !(time > first->time)) {
+    rest_at(first, state);
+    if (!m->cyclic || m->count == 1) return;
+  } else if (time >= last->time && !m->cyclic) {
+    rest_at(last, state);
+    return;
+  }
+  int k = 0;
+  while (k + 1 < m->segment_count && time >= m->segment[k + 1].start) k++;
+  const struct motion_segment *s = &m->segment[k];
+  const double f = (time - s->start) / s->span;
+  if (m->smooth)
+    smooth_at(s, f, state);
+  else
+    linear_at(s, f, state);
+}
+
+void motion_bounds(const struct motion *m, double from, double to, double *speed, double *rate)
+{
+  *speed = *rate = 0.0;
+  for (int k = 0; k < m->segment_count; k++) {
+    const struct motion_segment *s = &m->segment[k];
+    if (!m->cyclic && (s->start > to || s->start + s->span < from)) continue;
+    /* Derivatives are means, with Bernstein weights, of thrice these differences. */
+    const int parts = m->smooth ? 3 : 1;
+    for (int j = 0; j < parts; j++) {
+      double step[3];
+      vec_sub(s->move[m->smooth ? j + 1 : 3], s->move[j], step);
+      *speed = fmax(*speed, parts * vec_norm(step) / s->span);
+      *rate = fmax(*rate, parts * vec_norm(s->spin[j]) / s->span);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/* How a run begins: from its scene, or from a checkpoint. */
+#ifndef FIRN_RESTART_H
+#define FIRN_RESTART_H
+
+#include "base/error.h"
+#include "decomposition/comm.h"
+#include "io/fence.h"
+#include "io/scene.h"
+#include "sim.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct restart_options {
+  const char *from; /* NULL: from the scene; "auto": from the output folder if it holds a run; or a file */
+  bool force;       /* in spite of changes that matter, or of an unfinished run that would be lost */
+  enum isa isa;
+};
+
+/* Where a run stands when it begins. The same on all ranks. */
+struct restart {
+  bool restored;            /* from a checkpoint */
+  bool continues;           /* and in the folder of its own run: what is there stays */
+  bool finished;            /* nothing is left to do unless the scene's end was moved */
+  char run_id[RUN_ID_SIZE]; /* of the run that goes on, or a new one */
+  int64_t step, frame;      /* of the checkpoint; 0 and -1 without */
+};
+
+/* Collective. Makes the simulation, and writes nothing. */
+int restart_create(struct sim **out, struct restart *restart, const struct comm *comm,
+                   const struct scene *scene, const struct restart_options *options, struct error *err);
+
+#endif

@@ -1,0 +1,134 @@
+/* What a user sees of a run: the first lines, a line a frame, a progress bar, the last lines; and the history
+ * for programs. */
+#include "base/log.h"
+#include "base/timer.h"
+#include "base/version.h"
+#include "run.h"
+
+#include <stdio.h>
+
+static void add_history(struct run *run, const struct step_report *r)
+{
+  struct history_row row = {.step = r->step,
+                            .time = r->time,
+                            .dt = r->dt,
+                            .particles = r->particles,
+                            .removed = r->removed,
+                            .iterations = r->iterations,
+                            .halvings = r->halvings,
+                            .contact_nodes = r->contact_nodes,
+                            .plastic = r->plastic,
+                            .mass = r->measured[MEASURED_MASS],
+                            .kinetic = r->measured[MEASURED_KINETIC],
+                            .elastic = r->measured[MEASURED_ELASTIC],
+                            .potential = r->measured[MEASURED_POTENTIAL],
+                            .max_speed = r->max_speed,
+                            .imbalance = r->imbalance};
+  for (int d = 0; d < 3; d++) {
+    row.momentum[d] = r->measured[MEASURED_MOMENTUM + d];
+    row.angular[d] = r->measured[MEASURED_ANGULAR + d];
+  }
+  for (int k = 0; k < PHASES; k++) row.seconds[k] = r->seconds[k];
+  history_add(run->history, &row);
+}
+
+static void format_seconds(double s, char out[32])
+{
+  if (s < 99.5)
+    snprintf(out, 32, "%.0f s", s);
+  else if (s < 5940.0)
+    snprintf(out, 32, "%.0f min", s / 60.0);
+  else
+    snprintf(out, 32, "%.1f h", s / 3600.0);
+}
+
+/* From what was simulated since the steps began, which may have been in the middle. */
+static double remaining_seconds(const struct run *run)
+{
+  const double end = (double)run->last_frame / run->scene->frame_rate,
+               done = run->sim->time - run->time_before;
+  return done > 0.0 ? (timer_now() - run->started) * (end - run->sim->time) / done : 0.0;
+}
+
+static void draw_progress(struct run *run, const struct sim *sim)
+{
+  const int64_t last = run->last_frame;
+  const int width = 28;
+  const int filled =
+      last > 0 ? (int)((double)width * sim->time * run->scene->frame_rate / (double)last) : width;
+  char bar[64], left[32];
+  for (int k = 0; k < width; k++) bar[k] = k < filled ? '#' : '.';
+  bar[width] = '\0';
+  format_seconds(remaining_seconds(run), left);
+  log_progress("[%s] frame %lld/%lld  t %.4f s  step %lld  dt %.2e s  %s left", bar, (long long)sim->frame,
+               (long long)last, sim->time, (long long)sim->step, sim->report.dt, left);
+}
+
+void run_watch(void *context, const struct sim *sim)
+{
+  struct run *run = context;
+  const struct step_report *r = &sim->report;
+  for (int k = 0; k < PHASES; k++) {
+    run->seconds[k] += r->seconds[k];
+    run->stepping += r->seconds[k];
+  }
+  run->particle_steps += (double)r->particles;
+  run->steps++;
+  run->iterations += r->iterations;
+  if (run->history && r->has_measured) add_history(run, r);
+  const double now = timer_now();
+  if (now - run->drawn < 0.2) return;
+  run->drawn = now;
+  draw_progress(run, sim);
+}
+
+void run_log_frame(struct run *run)
+{
+  const struct sim *sim = run->sim;
+  char left[32];
+  format_seconds(remaining_seconds(run), left);
+  const double per_step = run->steps ? (double)run->iterations / (double)run->steps : 0.0;
+  log_info("frame %4lld  t %8.4f s  step %6lld  dt %.2e s  %lld particles  CR %4.1f  imbalance %.2f  %.2f M "
+           "particle-steps/s  %s left",
+           (long long)sim->frame, sim->time, (long long)sim->step, sim->report.dt, (long long)sim->particles,
+           per_step, sim->report.imbalance,
+           run->stepping > 0.0 ? 1e-6 * run->particle_steps / run->stepping : 0.0, left);
+  run->steps = run->iterations = 0;
+  run->particle_steps = run->stepping = 0.0;
+}
+
+void run_log_start(const struct run *run)
+{
+  const struct sim *sim = run->sim;
+  const struct scene *scene = run->scene;
+  log_info("firn %s (%s): %s on %d rank%s, %s kernels", FIRN_VERSION, FIRN_COMMIT, scene->name,
+           run->comm.size, run->comm.size > 1 ? "s" : "", sim->kernels->name);
+  log_info("%lld particles, %lld x %lld x %lld cells of %g m, slabs along %c, %s (beta %g), %s/%s/%s",
+           (long long)sim->particles, (long long)scene->cells[0], (long long)scene->cells[1],
+           (long long)scene->cells[2], scene->spacing, 'x' + sim->grid->frame.axis[0],
+           scene->beta > 0.0 ? "semi-implicit" : "explicit", scene->beta,
+           scene->scheme == SCHEME_APIC ? "apic" : "flip",
+           scene->kernel == KERNEL_CUBIC ? "cubic" : "quadratic", scene->force == FORCE_MLS ? "mls" : "mpm");
+}
+
+void run_log_end(const struct run *run, bool profile)
+{
+  const struct sim *sim = run->sim;
+  char took[32];
+  format_seconds(timer_now() - run->started, took);
+  if (run->leaving)
+    log_info("stopped by %s after step %lld (%.6g s): go on with --restart auto", request_name(run->leaving),
+             (long long)sim->step, sim->time);
+  else
+    log_info("done: %lld steps (%lld halvings) in %s, %lld particles left the domain; frames in %s/frames",
+             (long long)sim->step, (long long)sim->totals.halvings, took, (long long)sim->removed,
+             run->scene->output);
+  if (!profile) return;
+  double total = 0.0;
+  for (int k = 0; k < PHASES; k++) total += run->seconds[k];
+  for (int k = 0; k < PHASES; k++)
+    log_info("  %-9s %8.3f s  %5.1f %%", phase_names[k], run->seconds[k],
+             total > 0.0 ? 100.0 * run->seconds[k] / total : 0.0);
+  log_info("  shared planes: %lld messages, %.1f MB sent by rank 0; %lld particles migrated",
+           (long long)sim->halo->messages, 1e-6 * (double)sim->halo->bytes, (long long)sim->totals.migrated);
+}

@@ -1,0 +1,17 @@
+/* A thread that ends the process when the run shows no sign of life (log.h) for too long.
+ *
+ * A cut network link makes MPI wait for ever, on this rank or on another one that this one waits for. So
+ * every rank has its own watchdog and needs nobody else to leave. The message says where this rank was last
+ * seen; the rank whose place differs from the others' is the one to look at. */
+#ifndef FIRN_WATCHDOG_H
+#define FIRN_WATCHDOG_H
+
+enum { EXIT_NO_PROGRESS = 86 };
+
+struct watchdog;
+
+/* limit in s; 0: no watchdog, and NULL. */
+struct watchdog *watchdog_start(double limit, int rank, int size);
+void watchdog_stop(struct watchdog **watchdog);
+
+#endif

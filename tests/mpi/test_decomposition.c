@@ -1,0 +1,323 @@
+/* The parts of decomposition/ by themselves: cuts, shared planes, mail, exact sums, agreement.
+ *
+ * Shared planes are compared with a sum that knows nothing of ranks: random cells, a random number for every
+ * contribution that depends only on where it goes, and for every node the chain over cell planes in order. */
+#include "support/check.h"
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "decomposition/comm.h"
+#include "decomposition/halo.h"
+#include "decomposition/migrate.h"
+#include "decomposition/reduce.h"
+#include "decomposition/slabs.h"
+#include "grid.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct comm comm;
+
+/* --- slabs ------------------------------------------------------------------------------------------------
+ */
+
+static void check_slabs(const struct slabs *slabs, int ranks, int32_t planes)
+{
+  const int most = planes / SLAB_LEAST > 1 ? planes / SLAB_LEAST : 1;
+  CHECK(slabs->count == (ranks < most ? ranks : most));
+  CHECK(slabs->planes == planes && slabs->cut[0] == 0 && slabs->cut[slabs->count] == planes);
+  for (int r = 0; r < slabs->count; r++) {
+    CHECK(slabs->count == 1 || slabs->cut[r + 1] - slabs->cut[r] >= SLAB_LEAST);
+    for (int32_t plane = slabs->cut[r]; plane < slabs->cut[r + 1]; plane++)
+      CHECK(slabs_owner(slabs, plane) == r);
+  }
+}
+
+static void test_slabs(void)
+{
+  enum { MOST = 200 };
+  int64_t weight[MOST];
+  for (uint64_t trial = 0; trial < 400; trial++) {
+    const int32_t planes = 1 + (int32_t)(rng_bits(1, trial, 0) % MOST);
+    const int ranks = 1 + (int)(rng_bits(1, trial, 1) % 60);
+    for (int32_t k = 0; k < planes; k++) { /* half of the trials mostly empty, as snow in a large box */
+      const bool empty = trial % 2 && rng_bits(2, trial, (uint64_t)k) % 8;
+      weight[k] = empty ? 0 : (int64_t)(rng_bits(3, trial, (uint64_t)k) % 100000);
+    }
+    struct slabs *slabs = slabs_create(ranks, planes, weight);
+    check_slabs(slabs, ranks, planes);
+    slabs_destroy(&slabs);
+    CHECK(slabs == NULL);
+  }
+  for (int32_t k = 0; k < 160; k++) weight[k] = 7;
+  struct slabs *even = slabs_create(8, 160, weight);
+  for (int r = 0; r < 8; r++) CHECK(even->cut[r + 1] - even->cut[r] == 20);
+  slabs_destroy(&even);
+
+  /* All the weight in one plane: it goes to one rank, the others take what must be. */
+  memset(weight, 0, sizeof weight);
+  weight[100] = 1000;
+  struct slabs *spike = slabs_create(5, 160, weight);
+  check_slabs(spike, 5, 160);
+  slabs_destroy(&spike);
+}
+
+/* --- shared planes ----------------------------------------------------------------------------------------
+ */
+
+enum { PLANES = 26, WIDTH = 60 }; /* six slabs at most: of seven ranks one idles */
+
+struct world { /* cells of all ranks */
+  uint64_t *keys;
+  int32_t count;
+};
+
+/* Random cells, a few of them in many planes, so that tiles on both sides of a cut differ; some planes
+ * empty. */
+static struct world make_world(uint64_t seed)
+{
+  struct world w = {mem_alloc((size_t)PLANES * WIDTH * WIDTH, sizeof(uint64_t)), 0};
+  for (int64_t plane = 0; plane < PLANES; plane++) {
+    if (rng_bits(seed, (uint64_t)plane, 1) % 5 == 0) continue;
+    for (int64_t y = 0; y < WIDTH; y++)
+      for (int64_t z = 0; z < WIDTH; z++)
+        if (rng_bits(seed, grid_key(plane, y, z), 2) % 97 == 0) w.keys[w.count++] = grid_key(plane, y, z);
+  }
+  return w;
+}
+
+/* What cell plane c adds to double k of tile `key` on node plane c + a: of any size, so that order shows. */
+static double contribution(uint64_t seed, int64_t c, int a, uint64_t key, int k)
+{
+  const uint64_t bits = rng_bits(seed + (uint64_t)a, (uint64_t)c * 1000003u + key * 7919u, (uint64_t)k);
+  return ldexp(((double)(bits >> 11) * 0x1p-53) - 0.5, (int)(bits % 40));
+}
+
+static bool has_footprint(const struct grid *g, int64_t c, uint64_t key)
+{
+  if (c < 0 || c >= PLANES) return false;
+  for (int32_t f = g->plane_foot[c]; f < g->plane_foot[c + 1]; f++)
+    if (g->foot_key[f] == key) return true;
+  return false;
+}
+
+/* Tiles of node plane n and their values against the plain sum; `whole` is the grid of all cells. */
+static void check_plane(const struct grid *g, const struct grid *whole, enum grid_group group, uint64_t seed,
+                        int32_t n)
+{
+  const int64_t plane = g->first + n;
+  const int32_t tiles = grid_plane_tile_count(g, n);
+  CHECK(tiles == grid_plane_tile_count(whole, (int32_t)plane));
+  for (int32_t t = 0; t < tiles; t++) {
+    const int32_t tile = g->plane_tile[n] + t;
+    const uint64_t key = g->tile_key[tile];
+    CHECK(key == whole->tile_key[whole->plane_tile[plane] + t]);
+    for (int k = 0; k < TILE_DOUBLES; k++) {
+      double sum = 0.0;
+      for (int a = g->frame.support - 1; a >= 0; a--)
+        if (has_footprint(whole, plane - a, key)) sum += contribution(seed, plane - a, a, key, k);
+      const double got = g->group[group][(int64_t)tile * TILE_DOUBLES + k];
+      CHECK(memcmp(&sum, &got, sizeof sum) == 0);
+    }
+  }
+}
+
+static void add_contributions(struct grid *g, enum grid_group group, uint64_t seed)
+{
+  for (int32_t j = 0; j < g->planes; j++)
+    for (int a = 0; a < g->frame.support; a++) {
+      double *target = grid_target(g, group, j, a);
+      for (int32_t f = g->plane_foot[j]; f < g->plane_foot[j + 1]; f++)
+        for (int k = 0; k < TILE_DOUBLES; k++)
+          target[(int64_t)g->foot_tile[f * MAX_SUPPORT + a] * TILE_DOUBLES + k] +=
+              contribution(seed, g->first + j, a, g->foot_key[f], k);
+    }
+}
+
+static void exchange_and_check(struct halo *halo, struct grid *g, const struct grid *whole, uint64_t seed)
+{
+  const int32_t held = g->planes ? g->node_planes : 0;
+  const enum grid_group pair[2] = {GROUP_MOMENTUM, GROUP_VELOCITY}, single = GROUP_AR;
+  for (int k = 0; k < 2; k++) {
+    grid_clear(g, pair[k]);
+    add_contributions(g, pair[k], seed + (uint64_t)k * 100);
+  }
+  halo_exchange(halo, g, pair, 2);
+  for (int32_t n = 0; n < held; n++)
+    for (int k = 0; k < 2; k++) check_plane(g, whole, pair[k], seed + (uint64_t)k * 100, n);
+  for (int again = 0; again < 2; again++) { /* as in a solve: several in a row on the same tiles */
+    grid_clear(g, single);
+    add_contributions(g, single, seed + 300 + (uint64_t)again);
+    halo_exchange(halo, g, &single, 1);
+    for (int32_t n = 0; n < held; n++) check_plane(g, whole, single, seed + 300 + (uint64_t)again, n);
+  }
+}
+
+static void test_halo(int support)
+{
+  const struct grid_frame frame = {
+      .support = support, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {PLANES, WIDTH, WIDTH}};
+  struct comm self;
+  comm_create(&self, MPI_COMM_SELF);
+  struct halo *halo = halo_create(&comm), *none = halo_create(&self);
+  struct grid *g = grid_create(&frame), *whole = grid_create(&frame);
+  int64_t weight[PLANES];
+  for (uint64_t trial = 0; trial < 6; trial++) { /* other cells and other cuts on the same grid */
+    const struct world w = make_world(trial);
+    for (uint64_t k = 0; k < PLANES; k++) weight[k] = (int64_t)(rng_bits(trial + 50, k, 0) % 1000);
+    struct slabs *slabs = slabs_create(comm.size, PLANES, weight), *one = slabs_create(1, PLANES, weight);
+    grid_collect(whole, 0, PLANES, w.keys, w.count);
+    halo_agree(none, one, whole);
+    CHECK(!whole->has_left && !whole->has_right);
+    const bool has_slab = comm.rank < slabs->count;
+    const int32_t first = has_slab ? slabs->cut[comm.rank] : 0;
+    const int32_t planes = has_slab ? slabs->cut[comm.rank + 1] - first : 0;
+    int32_t begin = 0, end;
+    while (begin < w.count && grid_key_plane(w.keys[begin]) < first) begin++;
+    for (end = begin; end < w.count && grid_key_plane(w.keys[end]) < first + planes;) end++;
+    grid_collect(g, first, planes, w.keys + begin, end - begin);
+    halo_agree(halo, slabs, g);
+    exchange_and_check(halo, g, whole, 1000 * trial);
+    slabs_destroy(&slabs);
+    slabs_destroy(&one);
+    mem_free(w.keys);
+  }
+  const int active = PLANES / SLAB_LEAST < comm.size ? PLANES / SLAB_LEAST : comm.size;
+  CHECK((halo->messages > 0) == (active > 1 && comm.rank < active));
+  grid_destroy(&g);
+  grid_destroy(&whole);
+  halo_destroy(&halo);
+  halo_destroy(&none);
+  comm_destroy(&self);
+}
+
+/* --- mail -------------------------------------------------------------------------------------------------
+ */
+
+struct letter {
+  int64_t from, to, number;
+};
+
+/* Letters from every rank; each must come once, whole, to whom it was addressed. */
+static void test_mail(bool anywhere, size_t record_size, uint64_t seed)
+{
+  struct mailbox out = {.record_size = record_size}, in = {0};
+  for (int round = 0; round < 3; round++) {
+    const int count = round == 1 && comm.rank % 2 ? 0 : (int)(rng_bits(seed, (uint64_t)comm.rank, 0) % 300);
+    int64_t sent[2] = {0, 0}, got[2] = {0, 0}; /* letters, and a sum over their text */
+    for (int k = 0; k < count; k++) {
+      int to = (int)(rng_bits(seed, (uint64_t)comm.rank, 10 + (uint64_t)k) % (uint64_t)comm.size);
+      if (!anywhere) to = k % 2 ? comm.rank + 1 : comm.rank - 1;
+      if (to < 0 || to >= comm.size) continue;
+      unsigned char *record = mailbox_add(&out, to);
+      memset(record, (comm.rank + k) & 255, record_size);
+      memcpy(record, &(struct letter){comm.rank, to, k}, sizeof(struct letter));
+      sent[0]++;
+      sent[1] += (comm.rank + 1) * (int64_t)(k + 1);
+    }
+    migrate(&comm, &out, &in, anywhere);
+    CHECK(out.count == 0);
+    for (int64_t k = 0; k < in.count; k++) {
+      const unsigned char *record = in.records + (size_t)k * record_size;
+      struct letter letter;
+      memcpy(&letter, record, sizeof letter);
+      CHECK(letter.to == comm.rank && letter.from >= 0 && letter.from < comm.size);
+      CHECK(anywhere || llabs(letter.from - letter.to) == 1);
+      for (size_t b = sizeof letter; b < record_size; b++)
+        CHECK(record[b] == ((letter.from + letter.number) & 255));
+      got[0]++;
+      got[1] += (letter.from + 1) * (letter.number + 1);
+    }
+    comm_sum_i64(&comm, sent, 2);
+    comm_sum_i64(&comm, got, 2);
+    CHECK(sent[0] == got[0] && sent[1] == got[1]);
+  }
+  mailbox_free(&out);
+  mailbox_free(&in);
+}
+
+/* --- sums and agreement -----------------------------------------------------------------------------------
+ */
+
+static void test_reduce(void)
+{
+  enum { TERMS = 5000, SUMS = 3 };
+  struct exact_sum mine[SUMS] = {{{0}}}, all[SUMS] = {{{0}}};
+  for (uint64_t k = 0; k < TERMS; k++)
+    for (uint64_t s = 0; s < SUMS; s++) {
+      const double sign = rng_bits(s, k, 1) % 2 ? 1.0 : -1.0;
+      const double value = ldexp(sign * rng_uniform(s, k, 2), (int)(rng_bits(s, k, 3) % 400) - 200);
+      exact_add(&all[s], value);
+      if ((int)(rng_bits(s, k, 4) % (uint64_t)comm.size) == comm.rank) exact_add(&mine[s], value);
+    }
+  reduce_exact(&comm, mine, SUMS);
+  for (int s = 0; s < SUMS; s++) {
+    const double a = exact_value(&mine[s]), b = exact_value(&all[s]);
+    CHECK(a != 0.0 && memcmp(&a, &b, sizeof a) == 0);
+  }
+  struct exact_sum bad[2] = {{{0}}};
+  exact_add(&bad[0], comm.rank == comm.size - 1 ? NAN : 1.0);
+  exact_add(&bad[1], 1.0);
+  reduce_exact(&comm, bad, 2);
+  CHECK(isnan(exact_value(&bad[0])) && exact_value(&bad[1]) == comm.size);
+}
+
+static void test_agree(void)
+{
+  struct error err = {0};
+  CHECK(comm_agree(&comm, FIRN_OK, &err) == FIRN_OK && err.text[0] == '\0');
+  for (int bad = 0; bad < comm.size; bad++) { /* one rank fails, all learn what it says */
+    char text[64];
+    snprintf(text, sizeof text, "rank %d cannot", bad);
+    err = (struct error){0};
+    int code = comm.rank == bad ? error_set(&err, FIRN_EIO, "rank %d cannot", comm.rank) : FIRN_OK;
+    code = comm_agree(&comm, code, &err);
+    CHECK(code == FIRN_EIO && err.code == FIRN_EIO && strcmp(err.text, text) == 0);
+  }
+  /* All fail: the worst code wins, and of those who have it the lowest rank speaks. */
+  const int worst = FIRN_EINPUT < FIRN_EIO ? FIRN_EINPUT : FIRN_EIO;
+  const int milder = FIRN_EINPUT < FIRN_EIO ? FIRN_EIO : FIRN_EINPUT;
+  const int speaker = comm.size > 1 ? 1 : 0;
+  char text[64];
+  snprintf(text, sizeof text, "rank %d of %d", speaker, comm.size);
+  err = (struct error){0};
+  const int code =
+      error_set(&err, comm.rank >= speaker ? worst : milder, "rank %d of %d", comm.rank, comm.size);
+  CHECK(comm_agree(&comm, code, &err) == worst && strcmp(err.text, text) == 0);
+  CHECK(comm_agree(&comm, comm.rank == 0 ? FIRN_EIO : FIRN_OK, NULL) == FIRN_EIO);
+}
+
+static void test_collectives(void)
+{
+  double most[2] = {comm.rank, -comm.rank}, least[2] = {comm.rank, -comm.rank};
+  comm_max(&comm, most, 2);
+  comm_min(&comm, least, 2);
+  CHECK(most[0] == comm.size - 1 && most[1] == 0 && least[0] == 0 && least[1] == 1 - comm.size);
+  CHECK(comm_exscan_i64(&comm, comm.rank + 1) == (int64_t)comm.rank * (comm.rank + 1) / 2);
+  char *text = comm.rank == 0 ? mem_strdup("snow") : NULL;
+  comm_broadcast_text(&comm, &text);
+  CHECK(text && strcmp(text, "snow") == 0);
+  mem_free(text);
+  text = NULL;
+  comm_broadcast_text(&comm, &text);
+  CHECK(text == NULL);
+}
+
+int main(int argc, char **argv)
+{
+  check_begin(&argc, &argv);
+  comm_create(&comm, MPI_COMM_WORLD);
+  test_slabs();
+  test_halo(4);
+  test_halo(3);
+  for (uint64_t seed = 0; seed < 4; seed++) {
+    test_mail(true, sizeof(struct letter), seed);
+    test_mail(true, 264, seed);
+    test_mail(false, 264, seed);
+  }
+  test_reduce();
+  test_agree();
+  test_collectives();
+  comm_destroy(&comm);
+  return check_end();
+}

@@ -1,0 +1,62 @@
+/* The per-lane functions of simd.h, svd.h, polar.h, snow.h and stencil.h as every instruction set compiles
+ * them.
+ *
+ * They are inline functions of kernels that exist three times, so a test that included the headers would see
+ * the portable build alone. lanes.c is built once for each set, as the kernels are; arguments are plain
+ * arrays of doubles, component first and lane last, since vector registers do not cross between the builds.
+ */
+#ifndef FIRN_TESTS_LANES_H
+#define FIRN_TESTS_LANES_H
+
+#include "kernels.h"
+#include "material/snow.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef double lane[LANES]; /* one component of eight particles */
+
+struct lanes {
+  const char *name;
+  void (*exp)(const lane x, lane out);
+  void (*floor)(const lane x, lane out);
+  void (*sqrt)(const lane x, lane out);
+  void (*select)(const int64_t mask[LANES], const lane a, const lane b, lane out);
+  void (*min_max_abs)(const lane a, const lane b, lane least, lane most, lane absolute);
+  void (*fma)(const lane a, const lane b, const lane c, lane out);
+  void (*transpose)(lane rows[LANES]);
+  void (*fold)(const lane a, double out[4]);
+  int (*first)(int count, int64_t mask[LANES]); /* returns m8_any of it */
+  void (*svd)(const lane f[9], lane u[9], lane sigma[3], lane v[9]);
+  void (*polar)(const lane f[9], lane r[9]);
+  void (*principal)(const lane f[9], lane u[9], lane strain[3], lane v[9]);
+  /* Energy density and P F^T as a full matrix: from the principal frame, and from the polar factor alone. */
+  void (*stress)(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9]);
+  void (*stress_polar)(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9]);
+  /* dP F^T for dF = g F. */
+  void (*tangent)(const lane f[9], const lane mu, const lane lambda, const lane g[9], lane out[9]);
+  void (*give_back)(const struct snow_constants *m, lane f[9], lane jp, int64_t plastic[LANES],
+                    int64_t inverted[LANES]);
+  void (*hardening)(const struct snow_constants *m, const lane jp, lane factor, int64_t clamped[LANES]);
+  /* Weights of the nodes from the base on, then their derivatives (or weights times offsets). */
+  void (*weights)(int support, bool offsets, const lane u, lane w[8]);
+};
+
+extern const struct lanes lanes_portable;
+#ifdef FIRN_HAVE_X86_KERNELS
+extern const struct lanes lanes_avx2, lanes_avx512;
+#endif
+
+/* NULL where this machine or this build does not have the instruction set. */
+static inline const struct lanes *lanes_get(enum isa isa)
+{
+  if (isa > isa_detect()) return NULL;
+#ifdef FIRN_HAVE_X86_KERNELS
+  if (isa == ISA_AVX512) return &lanes_avx512;
+  if (isa == ISA_AVX2) return &lanes_avx2;
+#endif
+  return isa == ISA_PORTABLE ? &lanes_portable : NULL;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* simd.h on every instruction set that the machine runs: each function against plain C, and the special
+ * values that the solver relies on (a NaN in a lane that is selected away must not come through). */
+#include "base/rng.h"
+#include "support/lanes.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static double uniform(uint64_t k, double low, double high)
+{
+  return low + (high - low) * rng_uniform(11, k, 0);
+}
+
+/* Against long double; what simd.h promises is 2e-16. Returns the
+ * worst relative error. */
+static double exp_error(const struct lanes *lanes, double low, double high)
+{
+  double worst = 0.0;
+  for (uint64_t k = 0; k < 200000; k += LANES) {
+    lane x, y;
+    for (int l = 0; l < LANES; l++) x[l] = uniform(k + (uint64_t)l, low, high);
+    lanes->exp(x, y);
+    for (int l = 0; l < LANES; l++) {
+      const long double exact = expl((long double)x[l]);
+      worst = fmax(worst, (double)fabsl(((long double)y[l] - exact) / exact));
+    }
+  }
+  return worst;
+}
+
+static void exp_is_accurate(const struct lanes *lanes)
+{
+  const double near_one = exp_error(lanes, -1.0, 1.0), far = exp_error(lanes, -700.0, 700.0);
+  print_message("%s: exp, relative error %.2e on [-1, 1], %.2e on [-700, 700]\n", lanes->name, near_one, far);
+  assert_true(near_one < 2e-16 && far < 2e-16);
+  const lane zero = {0.0, -0.0, 1e-300, -1e-300, 1e-17, -1e-17, 0.0, 0.0};
+  lane one;
+  lanes->exp(zero, one);
+  for (int l = 0; l < LANES; l++) assert_true(one[l] == 1.0);
+}
+
+static void floor_is_floor(const struct lanes *lanes)
+{
+  for (uint64_t k = 0; k < 20000; k += LANES) {
+    lane x, y;
+    for (int l = 0; l < LANES; l++) {
+      const uint64_t n = k + (uint64_t)l;
+      x[l] = uniform(n, -1.0, 1.0) * pow(2.0, (double)(n % 50));
+      if (n % 3 == 0) x[l] = rint(x[l]);
+      if (n % 9 == 3) x[l] = nextafter(x[l], -INFINITY);
+      if (n % 9 == 6) x[l] = nextafter(x[l], INFINITY);
+    }
+    lanes->floor(x, y);
+    for (int l = 0; l < LANES; l++) assert_true(y[l] == floor(x[l]));
+  }
+}
+
+static void transpose_and_fold(const struct lanes *lanes)
+{
+  lane rows[LANES];
+  for (int i = 0; i < LANES; i++)
+    for (int j = 0; j < LANES; j++) rows[i][j] = 10.0 * i + j;
+  lanes->transpose(rows);
+  for (int i = 0; i < LANES; i++)
+    for (int j = 0; j < LANES; j++) assert_true(rows[i][j] == 10.0 * j + i);
+  double folded[4];
+  lanes->fold(rows[1], folded);
+  for (int l = 0; l < 4; l++) assert_true(folded[l] == rows[1][l] + rows[1][l + 4]);
+}
+
+static void selections(const struct lanes *lanes)
+{
+  const int64_t mask[LANES] = {-1, 0, -1, 0, -1, 0, -1, 0};
+  const lane a = {1, NAN, -0.0, INFINITY, -INFINITY, NAN, 0x1p-1074, NAN},
+             b = {NAN, 2, NAN, 4, INFINITY, -6, NAN, -0.0};
+  lane out;
+  lanes->select(mask, a, b, out);
+  for (int l = 0; l < LANES; l++) {
+    const double wanted = mask[l] ? a[l] : b[l];
+    assert_memory_equal(&out[l], &wanted, sizeof wanted);
+  }
+  for (int count = 0; count <= LANES; count++) {
+    int64_t first[LANES];
+    assert_int_equal(lanes->first(count, first), count > 0);
+    for (int l = 0; l < LANES; l++) assert_true(first[l] == (l < count ? -1 : 0));
+  }
+}
+
+static void arithmetic(const struct lanes *lanes)
+{
+  for (uint64_t k = 0; k < 4000; k += LANES) {
+    lane a, b, c, least, most, absolute, root, fused;
+    for (int l = 0; l < LANES; l++) {
+      const uint64_t n = 3 * (k + (uint64_t)l);
+      a[l] = uniform(n, -2.0, 2.0);
+      b[l] = uniform(n + 1, -2.0, 2.0);
+      c[l] = -a[l] * b[l] * (n % 2 ? 1.0 : uniform(n + 2, 0.0, 2.0));
+    }
+    lanes->min_max_abs(a, b, least, most, absolute);
+    lanes->sqrt(absolute, root);
+    lanes->fma(a, b, c, fused);
+    for (int l = 0; l < LANES; l++) {
+      assert_true(least[l] == fmin(a[l], b[l]) && most[l] == fmax(a[l], b[l]));
+      assert_true(absolute[l] == fabs(a[l]) && root[l] == sqrt(fabs(a[l])));
+      assert_true(fused[l] == fma(a[l], b[l], c[l]) || fused[l] == a[l] * b[l] + c[l]);
+    }
+  }
+}
+
+static void on_every_set(void **state)
+{
+  (void)state;
+  for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
+    const struct lanes *lanes = lanes_get(isa);
+    if (!lanes) continue;
+    exp_is_accurate(lanes);
+    floor_is_floor(lanes);
+    transpose_and_fold(lanes);
+    selections(lanes);
+    arithmetic(lanes);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(on_every_set)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
