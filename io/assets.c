@@ -13,6 +13,7 @@
 #include "io/levelset_file.h"
 #include "io/mesh_cache.h"
 #include "io/mesh_file.h"
+#include "io/text_shape.h"
 #include "levelset/heights.h"
 #include "levelset/sdf_build.h"
 
@@ -296,7 +297,8 @@ int assets_load(struct assets **assets, const struct comm *comm, struct shape *s
   struct assets *all = *assets;
   for (int c = 0; c < shape->child_count && !code; c++)
     code = assets_load(assets, comm, &shape->child[c], err);
-  if (code || !shape->source || shape->sdf || shape->keys || shape->heights) return code;
+  if (code || !shape->source || shape->sdf || shape->keys || shape->heights || shape->outline) return code;
+  if (shape->kind == SHAPE_TEXT) return text_load(comm, shape, err);
   struct asset *found = NULL;
   for (int k = 0; k < all->count && !found; k++)
     if (same_source(all->list[k], shape)) found = all->list[k];

@@ -3,7 +3,6 @@
 #ifndef FIRN_IO_SCENE_READ_H
 #define FIRN_IO_SCENE_READ_H
 
-#include "decomposition/comm.h"
 #include "io/reader.h"
 #include "io/scene.h"
 
@@ -30,12 +29,9 @@ bool scene_is_choice(const char *override);
 void scene_read_shape(struct reader *r, const struct yaml_item *map, const struct scene *scene,
                       struct shape *shape);
 
-/* The shape `text` of map; its outline comes with scene_load(), through scene_load_text(). */
+/* The shape `text` of map. */
 void scene_read_text_shape(struct reader *r, const struct yaml_item *map, const struct scene *scene,
                            struct shape *shape);
-
-/* Collective: rank 0 draws the text, all ranks get its outline. Errors are agreed. */
-int scene_load_text(const struct comm *comm, struct shape *shape, struct error *err);
 
 /* A relative path seen from the scene's folder, to be freed with mem_free(). */
 char *scene_path_beside(const char *scene, const char *file);

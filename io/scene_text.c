@@ -1,6 +1,4 @@
-/* Text as a shape: what it says, in which font, how high and how deep. The outline is drawn by rank 0 alone
- * and sent to the others: nodes may hold other versions of a font, or none. */
-#include "decomposition/comm.h"
+/* Text as a shape: what it says, in which font, how high and how deep. */
 #include "io/font.h"
 #include "io/scene_read.h"
 
@@ -28,28 +26,4 @@ void scene_read_text_shape(struct reader *r, const struct yaml_item *map, const 
   shape->source->text = mem_strdup(says);
   shape->source->line = text->line;
   shape->source->scale = height;
-}
-
-static int draw(const struct shape_source *source, struct outline **outline, struct error *err)
-{
-  char *path = NULL;
-  int code = font_find(&path, source->path, err);
-  if (!code) code = font_outline(outline, path, source->text, err);
-  mem_free(path);
-  return code;
-}
-
-int scene_load_text(const struct comm *comm, struct shape *shape, struct error *err)
-{
-  struct outline *drawn = NULL;
-  int code = comm->rank == 0 ? draw(shape->source, &drawn, err) : FIRN_OK;
-  code = comm_agree(comm, code, err);
-  if (code) return code;
-  char *text = drawn ? outline_print(drawn) : NULL;
-  outline_destroy(&drawn);
-  comm_broadcast_text(comm, &text);
-  shape->outline = outline_parse(text);
-  mem_free(text);
-  outline_fit(shape->outline, shape->source->scale);
-  return FIRN_OK;
 }

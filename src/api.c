@@ -112,7 +112,8 @@ int firn_sim_create(struct firn_sim **out, MPI_Comm comm, const struct firn_scen
   struct error error = {0};
   *out = mem_alloc(1, sizeof **out);
   comm_create(&(*out)->comm, comm);
-  const int code = sim_create(&(*out)->sim, &(*out)->comm, scene->scene, ISA_COUNT, &error);
+  int code = scene_load(scene->scene, &(*out)->comm, &error); /* a parsed scene may still name files */
+  if (!code) code = sim_create(&(*out)->sim, &(*out)->comm, scene->scene, ISA_COUNT, &error);
   if (code) firn_sim_destroy(out);
   return export_error(code, &error, err);
 }

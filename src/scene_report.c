@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
+#include "window.h"
 
 #include <math.h>
 
@@ -76,6 +77,20 @@ static void estimate_steps(const struct scene *s, struct scene_estimate *e)
   e->steps = count_steps(s, e->step);
 }
 
+/* The part of a shape that a window shows at the start, as far as its bounds tell. */
+static double shown_part(const struct scene *s, const struct shape *shape)
+{
+  if (!s->window.given) return 1.0;
+  struct window w = {0};
+  window_advance(&w, s, 0.0);
+  double lower[3], upper[3];
+  shape_bounds(shape, lower, upper);
+  const int axis = s->window.axis;
+  const double from = s->lower[axis] + s->spacing * (double)w.from;
+  const double to = s->lower[axis] + s->spacing * (double)w.to;
+  return fmax(0.0, fmin(to, upper[axis]) - fmax(from, lower[axis])) / (upper[axis] - lower[axis]);
+}
+
 void scene_estimate(const struct scene *s, int ranks, struct scene_estimate *e)
 {
   *e = (struct scene_estimate){.exact = true};
@@ -86,9 +101,11 @@ void scene_estimate(const struct scene *s, int ranks, struct scene_estimate *e)
       e->files++;
       continue;
     }
-    e->particles += snow->count ? (double)snow->count : snow->per_cell * shape_volume(&snow->shape) / cell;
+    const double part = shown_part(s, &snow->shape);
+    e->particles +=
+        snow->count ? (double)snow->count : snow->per_cell * part * shape_volume(&snow->shape) / cell;
     e->exact = e->exact && snow->count;
-    e->nodes += touched_nodes(s, &snow->shape);
+    e->nodes += part * touched_nodes(s, &snow->shape);
   }
   e->bytes = (e->particles * BYTES_A_PARTICLE + e->nodes * BYTES_A_NODE) / ranks;
   estimate_steps(s, e);

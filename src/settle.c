@@ -87,3 +87,47 @@ void sim_tidy(struct sim *sim)
   reorder_tidy(&sim->order, sim->p, &sim->next);
   point_transfer(sim);
 }
+
+/* Work of each plane of the domain, on all ranks: particles, and active nodes at an eighth of a particle
+ * each. */
+static void measure_work(const struct sim *sim, int64_t *work)
+{
+  const struct grid *g = sim->grid;
+  for (int32_t k = 0; k < g->planes; k++) {
+    const int64_t particles = g->cell_start[g->plane_cell[k + 1]] - g->cell_start[g->plane_cell[k]];
+    work[g->first + k] = 8 * particles + (int64_t)TILE_NODES * grid_plane_tile_count(g, k);
+  }
+  comm_sum_i64(&sim->comm, work, sim->slabs->planes);
+}
+
+static int64_t busiest(const struct slabs *slabs, const int64_t *work)
+{
+  int64_t most = 0;
+  for (int r = 0; r < slabs->count; r++) {
+    int64_t sum = 0;
+    for (int32_t k = slabs->cut[r]; k < slabs->cut[r + 1]; k++) sum += work[k];
+    if (sum > most) most = sum;
+  }
+  return most;
+}
+
+void sim_balance(struct sim *sim)
+{
+  enum { EVERY = 16 };
+  if (sim->slabs->count == 1 || sim->step % EVERY != 0 || sim->report.imbalance < 1.05) return;
+  int64_t *work = mem_alloc((size_t)sim->slabs->planes, sizeof *work);
+  measure_work(sim, work);
+  struct slabs *better = slabs_create(sim->comm.size, sim->slabs->planes, work);
+  const bool pays = (double)busiest(better, work) < 0.97 * (double)busiest(sim->slabs, work);
+  if (pays) {
+    struct slabs *old = sim->slabs;
+    sim->slabs = better;
+    better = old;
+    sim_tidy(sim);
+    sim_stage(sim);
+    sim_settle(sim, true);
+    sim->totals.rebalanced++;
+  }
+  slabs_destroy(&better);
+  mem_free(work);
+}

@@ -257,6 +257,7 @@ static int accept(struct sim *sim, double dt, int halvings, const struct verdict
   report->removed = sim->removed;
   sim->time += dt;
   sim->on_frame = false;
+  sim_balance(sim);
   log_set_step(sim->step);
   if (sim->monitor) sim->monitor(sim->monitor_context, sim);
   return FIRN_OK;

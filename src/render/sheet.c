@@ -50,6 +50,7 @@ static int find_scene(const struct sheet_request *request, const struct frame *f
   if (request->scene) {
     code = scene_read_text(&text, request->scene, err);
     if (code == FIRN_OK) code = scene_parse(out, request->scene, text, NULL, 0, err);
+    if (code == FIRN_OK) code = scene_load(*out, NULL, err);
     mem_free(text);
     return code;
   }

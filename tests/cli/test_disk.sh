@@ -11,9 +11,14 @@ small_scene >s.yml
 arguments=(s.yml --set checkpoint.steps=10 --set checkpoint.failures=3 --set checkpoint.retry=0.3)
 expect 0 1 ref.log "${arguments[@]}" --output ref
 
+fill() {
+  dd if=/dev/zero of=small/ballast bs=64k status=none 2>/dev/null
+}
+clean() { # OUT
+  [ -z "$(find "$1" -name '*.part')" ] || fail "half-written files stay in $1"
+}
 intact() { # OUT: every file under a name that readers look for can be read
   local f
-  [ -z "$(find "$1" -name '*.part')" ] || fail "half-written files stay in $1"
   for f in "$1"/frames/*.h5 "$1"/checkpoints/*.h5; do
     [ ! -e "$f" ] || "$firn" info "$f" >info.log 2>&1 || { fail "$f cannot be read" && show info.log; }
   done
@@ -23,17 +28,18 @@ mkdir small
 if mount -t tmpfs -o size=6m tmpfs small 2>mount.log; then
   echo "$work/small" >mounted
   # Full from the start: no frame can be written.
-  dd if=/dev/zero of=small/ballast bs=64k status=none 2>/dev/null
+  fill
   expect 1 2 full.log "${arguments[@]}" --output small/out
   says full.log '^firn: .*(No space left on device|left on device)'
   rm small/ballast
   intact small/out
+  clean small/out
   # Full in the middle: checkpoints fail first, then a frame; the last good ones stay.
   rm -rf small/out
   start 2 middle.log "${arguments[@]}" --output small/out
   wait_started "$launcher" middle.log
   until compgen -G 'small/out/checkpoints/checkpoint_*.h5' >/dev/null || ! kill -0 "$launcher" 2>/dev/null; do :; done
-  dd if=/dev/zero of=small/ballast bs=64k status=none 2>/dev/null
+  fill
   wait "$launcher"
   code=$?
   [ $code -eq 1 ] || { fail "exit code $code on a full disk" && show middle.log; }
@@ -41,6 +47,7 @@ if mount -t tmpfs -o size=6m tmpfs small 2>mount.log; then
   says middle.log '^firn: giving up'
   rm small/ballast
   intact small/out
+  clean small/out
   compgen -G 'small/out/checkpoints/checkpoint_*.h5' >/dev/null || fail "the last good checkpoint is gone"
   mount -o remount,size=64m small
   expect 0 3 well.log "${arguments[@]}" --output small/out --restart auto
@@ -48,10 +55,12 @@ if mount -t tmpfs -o size=6m tmpfs small 2>mount.log; then
   same ref small/out
   # Space comes back before the last try: the run goes on as if nothing had been.
   rm -rf small/out
-  dd if=/dev/zero of=small/ballast bs=64k status=none 2>/dev/null
+  mount -o remount,size=6m small
   start 1 back.log "${arguments[@]}" --output small/out --set checkpoint.failures=1000
+  wait_started "$launcher" back.log
+  fill
   for ((k = 0; k < 1000; k++)); do
-    grep -q 'trying again' back.log && break
+    grep -q 'trying again in' back.log && break
     sleep 0.02
   done
   rm small/ballast
@@ -59,15 +68,13 @@ if mount -t tmpfs -o size=6m tmpfs small 2>mount.log; then
   same ref small/out
   # Read-only in the middle, and from the start.
   rm -rf small/out
-  start 1 ro.log "${arguments[@]}" --output small/out
+  start 1 ro.log "${arguments[@]}" --output small/out --set output.history_every=0 # a history is always open
   wait_started "$launcher" ro.log
-  mount -o remount,ro small 2>ro_mount.log || { # something has a file open for writing: the history
-    kill -s KILL "$launcher"
-    mount -o remount,ro small
-  }
+  until mount -o remount,ro small 2>/dev/null || ! kill -0 "$launcher" 2>/dev/null; do :; done
   wait "$launcher"
   code=$?
-  [ $code -ne 0 ] || fail "a read-only folder went unnoticed"
+  [ $code -eq 1 ] || { fail "exit code $code where the folder became read-only" && show ro.log; }
+  says ro.log '^firn: giving up .*Read-only file system'
   intact small/out
   expect 1 2 ro2.log "${arguments[@]}" --output small/out --restart auto
   says ro2.log '^firn: .*Read-only file system'
@@ -91,4 +98,5 @@ intact away
 mv away gone
 expect 0 1 found.log "${arguments[@]}" --output gone --restart auto
 same ref gone
+clean gone
 finish disk

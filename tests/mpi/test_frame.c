@@ -165,7 +165,7 @@ static void check_values(const char *path, int64_t total)
 static void write_both(struct scene *scene, char *together, char *alone, int64_t index, int64_t total)
 {
   struct error err = {.code = FIRN_OK};
-  const struct frame_info info = {index, 10 * index, (double)index / 3.0};
+  const struct frame_info info = {.index = index, .step = 10 * index, .time = (double)index / 3.0};
   int64_t first;
   const int64_t mine = share_of(world.rank, world.size, total, &first);
   struct particles *p = make_rows(first, mine);
@@ -275,7 +275,7 @@ static void check_failures(struct scene *scene, char *folder)
   char *blocked = file_join(folder, "frames/frame_000001.h5/below");
   struct particles *p = make_rows(world.rank, 1);
   scene->output = blocked;
-  CHECK(frame_write(&world, scene, p, &(struct frame_info){0, 0, 0.0}, &err) == FIRN_EIO);
+  CHECK(frame_write(&world, scene, p, &(struct frame_info){.index = 0}, &err) == FIRN_EIO);
   CHECK(err.code == FIRN_EIO && strstr(err.text, "cannot make the folder"));
   particles_destroy(&p);
   scene->output = folder;

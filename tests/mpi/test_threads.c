@@ -1,5 +1,5 @@
-/* Threads change no bit: the same scenes on 1, 2, 3 and 5 threads a rank come to the same state, on every
- * rank count, and with moving cuts. */
+/* Threads and moving cuts change no bit: the same scenes on 1, 2, 3 and 5 threads a rank come to the same
+ * state, on every rank count. */
 #include "io/scene.h"
 #include "sim.h"
 #include "support/check.h"
@@ -50,7 +50,7 @@ static int64_t fingerprint(const struct sim *sim)
   return total;
 }
 
-static int64_t run(struct comm comm, const char *text, int threads, int steps)
+static int64_t run(struct comm comm, const char *text, int threads, int steps, int64_t *rebalanced)
 {
   struct error err = {0};
   struct scene *scene = NULL;
@@ -63,9 +63,33 @@ static int64_t run(struct comm comm, const char *text, int threads, int steps)
   for (int k = 0; k < steps; k++) CHECK_TEXT(sim_advance(sim, scene->step, &err) == FIRN_OK, err.text);
   CHECK(sim->report.plastic > 0 && sim->report.contact_nodes > 0);
   const int64_t print = fingerprint(sim);
+  *rebalanced = sim->totals.rebalanced;
   sim_destroy(&sim);
   scene_destroy(&scene);
   return print;
+}
+
+/* Two balls fly apart: the cuts must follow, and the state is that of one process. */
+static void check_moving_cuts(const struct comm *comm)
+{
+  static const char text[] =
+      "domain: {lower: [0, 0, 0], cells: [200, 24, 24], spacing: 0.02}\n"
+      "time: {end: 1, step: 5e-4}\n"
+      "integrator: {scheme: explicit}\n"
+      "materials: {soft: {young: 2e3}}\n"
+      "snow:\n"
+      "  - {sphere: {center: [1.9, 0.24, 0.24], radius: 0.1}, particles: 1500, velocity: [-20, 0, 0]}\n"
+      "  - {sphere: {center: [2.1, 0.24, 0.24], radius: 0.1}, particles: 1500, velocity: [20, -5, 0]}\n"
+      "bodies:\n"
+      "  floor: {plane: {point: [0, 0.145, 0], normal: [0, 1, 0]}, friction: 0.5}\n";
+  struct comm self;
+  comm_create(&self, MPI_COMM_SELF);
+  int64_t rebalanced;
+  const int64_t alone = run(self, text, 1, 120, &rebalanced);
+  CHECK(rebalanced == 0);
+  CHECK(run(*comm, text, 2, 120, &rebalanced) == alone);
+  CHECK(comm->size < 3 || rebalanced > 0); /* two ranks keep one ball each */
+  comm_destroy(&self);
 }
 
 int main(int argc, char **argv)
@@ -73,11 +97,13 @@ int main(int argc, char **argv)
   check_begin(&argc, &argv);
   struct comm comm;
   comm_create(&comm, MPI_COMM_WORLD);
+  int64_t rebalanced;
   for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
-    const int64_t alone = run(comm, scenes[k], 1, 12);
+    const int64_t alone = run(comm, scenes[k], 1, 12, &rebalanced);
     const int counts[3] = {2, 3, 5};
-    for (int c = 0; c < 3; c++) CHECK(run(comm, scenes[k], counts[c], 12) == alone);
+    for (int c = 0; c < 3; c++) CHECK(run(comm, scenes[k], counts[c], 12, &rebalanced) == alone);
   }
+  check_moving_cuts(&comm);
   comm_destroy(&comm);
   return check_end();
 }
