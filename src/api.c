@@ -130,7 +130,9 @@ void firn_sim_destroy(struct firn_sim **sim)
 int firn_sim_step(struct firn_sim *sim, struct firn_error *err)
 {
   struct error error = {0};
-  return export_error(sim_step(sim->sim, &error), &error, err);
+  const int code = sim_step(sim->sim, &error);
+  sim_tidy(sim->sim); /* the caller may look at the arrays */
+  return export_error(code, &error, err);
 }
 
 int firn_sim_advance_to_frame(struct firn_sim *sim, int64_t frame, struct firn_error *err)

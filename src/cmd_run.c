@@ -4,8 +4,10 @@
  * What may come in between (a signal, the job's time limit, a full disk, a dead node) is told in
  * docs/restart.md. All ranks leave a run together, after the same step. */
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/timer.h"
 #include "commands.h"
+#include "decomposition/topology.h"
 #include "launch.h"
 #include "run.h"
 #include "watchdog.h"
@@ -20,7 +22,7 @@ enum { EXIT_CHECKPOINT = 85 }; /* stopped on request, to be started again: job s
 
 static const char usage[] =
     "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--restart auto|FILE] [--force]\n"
-    "                [--wall-limit SECONDS] [--isa NAME] [--profile] [--quiet]\n"
+    "                [--wall-limit SECONDS] [--threads N] [--isa NAME] [--profile] [--quiet]\n"
     "       mpirun -n RANKS firn run SCENE.yml ...\n"
     "\n"
     "Simulates the scene and writes FOLDER/frames/frame_*.h5, FOLDER/<name>.xdmf for ParaView and "
@@ -35,6 +37,7 @@ static const char usage[] =
     "                    that holds an unfinished run\n"
     "  --wall-limit S    write a checkpoint and leave before S seconds have passed; short for\n"
     "                    --set checkpoint.wall_limit=S, and by default what Slurm gives the job\n"
+    "  --threads N       threads a rank; by default the cores it may use, its share of the node\n"
     "  --isa NAME        portable, avx2 or avx512 instead of the best this machine runs\n"
     "  --profile         where the time went, at the end\n"
     "  --quiet           warnings and errors only\n"
@@ -47,17 +50,19 @@ struct options {
   struct launch_options launch;
   char output[4096], limit[128];
   struct restart_options restart;
+  int threads; /* 0: as the machine suggests */
   bool profile, quiet, help;
 };
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, ISA, PROFILE, QUIET, HELP };
+  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, THREADS, ISA, PROFILE, QUIET, HELP };
   static const struct option known[] = {{"set", required_argument, NULL, SET},
                                         {"output", required_argument, NULL, OUTPUT},
                                         {"restart", required_argument, NULL, RESTART},
                                         {"force", no_argument, NULL, FORCE},
                                         {"wall-limit", required_argument, NULL, LIMIT},
+                                        {"threads", required_argument, NULL, THREADS},
                                         {"isa", required_argument, NULL, ISA},
                                         {"profile", no_argument, NULL, PROFILE},
                                         {"quiet", no_argument, NULL, QUIET},
@@ -79,6 +84,12 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     case LIMIT:
       snprintf(o->limit, sizeof o->limit, "checkpoint.wall_limit=%s", optarg);
       code = launch_add_override(&o->launch, o->limit, err);
+      break;
+    case THREADS:
+      o->threads = atoi(optarg);
+      if (o->threads < 1 || o->threads > MAX_CHUNKS)
+        code = error_set(err, FIRN_EINPUT, "run: --threads needs a number from 1 to %d, not \"%s\"",
+                         MAX_CHUNKS, optarg);
       break;
     case ISA: code = isa_by_name(optarg, &o->restart.isa, err); break;
     case PROFILE: o->profile = true; break;
@@ -203,6 +214,9 @@ int cmd_run(int argc, char **argv)
   signals_catch();
   comm_start(&run.comm, &argc, &argv);
   log_configure(options.quiet ? LOG_WARN : LOG_INFO, run.comm.rank, comm_abort);
+  char *machine = topology_plan(&run.comm, options.threads);
+  if (!code && machine) log_info("%s", machine);
+  mem_free(machine);
   if (!code) code = run_scene(&run, &options, &err);
   const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
   comm_stop(&run.comm);
