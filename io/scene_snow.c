@@ -112,7 +112,7 @@ static void read_zone(struct reader *r, const struct yaml_item *map, const struc
   if (yaml_find(map, "material"))
     zone->material = read_material_name(r, map, s);
   else if (!r->code)
-    reader_write(r, "material: %s", s->materials[fallback].name);
+    reader_write(r, "material: \"%s\"", s->materials[fallback].name);
   zone->stiffness = reader_number(r, map, "stiffness_factor", 1.0, RANGE_POSITIVE);
   zone->density = reader_number(r, map, "density_factor", 1.0, RANGE_POSITIVE);
 }

@@ -92,24 +92,27 @@ END
   done
 }
 
-# Seconds of the quickest of sixty steps, relative to flip cubic mpm, and the same of one iteration of the solver.
+# Seconds of a step, relative to flip cubic mpm, and of one iteration of the solver. Every phase counts with its quickest run
+# of 400: what else the machine did then does not show.
 cost() {
   cat >cost.yml <<'END'
 domain: {lower: [-0.4, -0.4, -0.4], cells: [80, 80, 80], spacing: 0.01}
-time: {end: 6e-3, step: 1e-4, frame_rate: 160}
-snow: [{box: {center: [0, 0, 0], size: [0.2, 0.2, 0.2]}, spin: [0, 0, 20]}]
+time: {end: 0.04, step: 1e-4, frame_rate: 25}
+snow: [{box: {center: [0, 0, 0], size: [0.15, 0.15, 0.15]}, spin: [0, 0, 20]}]
 END
   local kind way line base=(0 0) k value
   echo "| transfer | explicit step | CR iteration |"
   echo "|---|---|---|"
   for kind in "${kinds[@]}"; do
     line="| $kind" k=0
-    for way in '{scheme: explicit}' '{tolerance: 1e-8}'; do
+    for way in '{scheme: explicit}' '{tolerance: 1e-2}'; do
       run cost "$kind" cost.yml --set integrator="$way"
       value=$(history cost '{
-        if ($at["iterations"] > 0) s = $at["seconds_solve"] / ($at["iterations"] + 2)
-        else { s = 0; for (k in at) if (k ~ /^seconds_/) s += $at[k] }
-        if (!least || s < least) least = s } END { print least }')
+        if (NR < 6) next
+        for (k in at) if (k ~ /^seconds_/) {
+          s = $at[k] / (k == "seconds_solve" ? $at["iterations"] + 2 : 1)
+          if (!(k in least) || s < least[k]) least[k] = s }
+        } END { for (k in least) sum += least[k]; print least["seconds_solve"] > 0 ? least["seconds_solve"] : sum }')
       [ "${base[k]}" != 0 ] || base[k]=$value
       line+=" | $(awk -v a="$value" -v b="${base[k]}" 'BEGIN { printf "%.2f", a / b }')"
       k=$((k + 1))

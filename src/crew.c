@@ -44,6 +44,8 @@ void crew_p2g(struct crew *crew, const struct kernels *kernels, struct transfer 
     struct transfer mine = *t;
     memset(w->measured, 0, sizeof w->measured);
     mine.measured = w->measured;
+    mine.hardened_to_limit = &w->hardened_to_limit;
+    w->hardened_to_limit = 0;
     for (int32_t plane = g->chunk[c]; plane < g->chunk[c + 1]; plane++) kernels->p2g(&mine, &w->work, plane);
   }
   for (int c = 0; c < g->chunk_count && t->measuring; c++)
@@ -91,7 +93,7 @@ void crew_g2p(struct crew *crew, const struct kernels *kernels, struct transfer 
   FOR_CHUNKS(crew, g, c)
   {
     struct worker *w = &crew->workers[c];
-    w->result = (struct step_result){0};
+    w->result = (struct step_result){.hardened_to_limit = w->hardened_to_limit};
     w->shared_plastic = 0;
     for (int32_t plane = g->chunk[c]; plane < g->chunk[c + 1]; plane++) {
       const int64_t before = w->result.plastic;

@@ -16,7 +16,7 @@
 struct worker {
   struct workspace work;
   struct step_result result;
-  int64_t shared_plastic;
+  int64_t shared_plastic, hardened_to_limit;
   struct exact_sum measured[MEASURED_COUNT];
   struct exact_sum dots[4];
 };

@@ -45,7 +45,7 @@ int isa_by_name(const char *name, enum isa *isa, struct error *err)
 
 void workspace_fit(struct workspace *w, const struct grid *grid)
 {
-  const int64_t records = WINDOW_PARTICLES + TILE_Z * (int64_t)grid->largest_cell + 8;
+  const int64_t records = WINDOW_PARTICLES + TILE_Z * (int64_t)grid->largest_cell + 4 * LANES;
   if (records > w->record_capacity) {
     w->record_capacity = records + records / 2;
     for (int k = 0; k < 2; k++) {

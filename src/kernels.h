@@ -75,6 +75,8 @@ struct transfer {
   bool want_sound;            /* fill step_result.max_sound */
   bool measuring;             /* fill `measured` */
   struct exact_sum *measured; /* [MEASURED_COUNT] */
+  int64_t
+      *hardened_to_limit; /* P2G counts here the particles whose hardening factor is clamped, unless NULL */
 };
 
 /* Forces ride along with the momentum in one scatter where v(n) is not wanted apart. */

@@ -58,12 +58,13 @@ static int collide_lanes(const struct near_bodies *near, int count, const v8 x[3
   return contacts;
 }
 
-static double largest_lane(v8 a)
+/* Of the squares of speeds. */
+static double largest_root(v8 a)
 {
   double largest = a[0];
   for (int l = 1; l < LANES; l++)
     if (a[l] > largest) largest = a[l];
-  return largest;
+  return sqrt(largest);
 }
 
 static void note_trouble(struct step_result *result, enum trouble kind, m8 mask, int32_t s)
@@ -73,6 +74,11 @@ static void note_trouble(struct step_result *result, enum trouble kind, m8 mask,
   for (int l = LANES - 1; l >= 0; l--)
     if (mask[l]) result->trouble_particle = s + l;
 }
+
+/* Maxima of a plane's particles, in lanes. */
+struct extremes {
+  v8 speed2, sound2;
+};
 
 /* Cell keys of the new positions. */
 static void store_keys(const struct transfer *t, int32_t s, int count, const v8 x[3],
@@ -94,7 +100,8 @@ static void store_keys(const struct transfer *t, int32_t s, int count, const v8 
 
 /* Steps 7 to 10 for particles s .. s + lanes - 1, from their gathered rows. */
 static void update_batch(struct transfer *t, int32_t s, int32_t left, const double *gathered,
-                         const double *affine, const struct near_bodies *near, struct step_result *result)
+                         const double *affine, const struct near_bodies *near, struct extremes *most,
+                         struct step_result *result)
 {
   const struct particles *p = t->p;
   const struct scratch *next = t->next;
@@ -145,25 +152,26 @@ static void update_batch(struct transfer *t, int32_t s, int32_t left, const doub
   store_keys(t, s, batch.count, x, result);
 
   const v8 all = speed2 + norm2 + jp + trial[0] + trial[4] + trial[8];
-  note_trouble(result, TROUBLE_GRADIENT, (dt * dt * norm2 > v8_set(0.25)) & live, s);
-  note_trouble(result, TROUBLE_INVERTED, found.inverted & live, s);
-  note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
-  note_trouble(result, TROUBLE_NOT_FINITE, ~(v8_abs(all) <= v8_set(1e300)) & live, s);
+  const m8 steep = dt * dt * norm2 > v8_set(0.25), broken = ~(v8_abs(all) <= v8_set(1e300));
+  if (m8_any((steep | found.inverted | crossing | broken) & live)) {
+    note_trouble(result, TROUBLE_GRADIENT, steep & live, s);
+    note_trouble(result, TROUBLE_INVERTED, found.inverted & live, s);
+    note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
+    note_trouble(result, TROUBLE_NOT_FINITE, broken & live, s);
+  }
   result->plastic += m8_count(found.plastic & live);
-  result->max_speed = fmax(result->max_speed, largest_lane(v8_select(live, v8_sqrt(speed2), zero)));
-  m8 clamped;
-  const v8 factor = snow_hardening(&material, jp, &clamped);
-  result->hardened_to_limit += m8_count(clamped & live);
+  most->speed2 = v8_max(most->speed2, v8_select(live, speed2, zero));
   if (!t->want_sound) return;
-  const v8 stiffness =
-      (material.lambda + v8_set(2.0) * material.mu) * factor * batch_constant(p->stiffness, &batch);
-  const v8 sound = v8_sqrt(stiffness * batch_constant(p->volume, &batch) / batch_constant(p->mass, &batch));
-  result->max_sound = fmax(result->max_sound, largest_lane(v8_select(live, sound, zero)));
+  m8 clamped;
+  const v8 factor = snow_hardening(&material, jp, &clamped) * batch_constant(p->stiffness, &batch);
+  const v8 stiffness = (material.lambda + v8_set(2.0) * material.mu) * factor;
+  const v8 sound2 = stiffness * batch_constant(p->volume, &batch) / batch_constant(p->mass, &batch);
+  most->sound2 = v8_max(most->sound2, v8_select(live, sound2, zero));
 }
 
-/* Gathers for the particles of one run. */
+/* Gathers for the particles of one run; particle s has row `row`. */
 ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
-                              int32_t run, int32_t s, int support)
+                              int32_t run, int32_t s, int32_t row, int support)
 {
   const struct grid *g = t->grid;
   const bool flip = !t->affine && t->flip != 0.0, twice = t->affine && !t->mls;
@@ -180,7 +188,7 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
   for (; c < run; c++) {
     const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
     const struct record *rec = (const struct record *)w->records[0] + begin;
-    double *out = w->out[0] + begin * GATHERED_DOUBLES;
+    double *out = w->out[0] + (row + begin) * GATHERED_DOUBLES;
     stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
     if (flip) {
       stencil_nodes_load(&mixed, old.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
@@ -190,18 +198,47 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
     }
     if (twice)
       gather_cell((const struct record *)w->records[1] + begin, count, &nodes, NULL, support,
-                  w->out[1] + begin * GATHERED_DOUBLES);
+                  w->out[1] + (row + begin) * GATHERED_DOUBLES);
   }
+}
+
+/* Steps 7 to 10 for the particles from `first` on whose rows wait in the buffers, in batches that start at
+ * multiples of eight so that stores stay within cache lines; what does not fill a batch waits for the next
+ * window, unless this is the last. Returns how many wait. */
+static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t first, int32_t waiting,
+                              bool last, const struct near_bodies *near, struct extremes *most,
+                              struct step_result *result)
+{
+  int32_t done = 0;
+  while (done < waiting) {
+    const int32_t whole = LANES - (first + done) % LANES, left = waiting - done;
+    if (left < whole && !last) break;
+    const int32_t count = left < whole ? left : whole;
+    update_batch(t, first + done, count, w->out[0] + done * GATHERED_DOUBLES,
+                 w->out[1] + done * GATHERED_DOUBLES, near, most, result);
+    done += count;
+  }
+  const size_t row = GATHERED_DOUBLES * sizeof(double);
+  for (int k = 0; k < 2 && done < waiting; k++)
+    memmove(w->out[k], w->out[k] + done * GATHERED_DOUBLES, (size_t)(waiting - done) * row);
+  return waiting - done;
 }
 
 void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct step_result *result)
 {
   const struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1];
+  struct extremes most = {v8_set(0.0), v8_set(0.0)};
+  struct near_bodies waiting_near = {.first = t->poses};
+  int32_t waiting = 0;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
     const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c], n = g->cell_start[window] - s;
     struct near_bodies near;
     find_near(t, plane, c, window, &near);
+    const struct near_bodies here = near;
+    near.mask |= waiting_near.mask;
+    near.count = near.count > waiting_near.count ? near.count : waiting_near.count;
+    waiting_near = here;
     for (int32_t i = 0; i < n; i += LANES) {
       const struct batch batch = batch_at(t, s + i, n - i);
       v8 x[3];
@@ -212,13 +249,13 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
     while (c < window) {
       const int32_t run = stencil_run_end(g, c, window);
       if (g->frame.support == 4)
-        gather_run(t, w, plane, c, run, s, 4);
+        gather_run(t, w, plane, c, run, s, waiting, 4);
       else
-        gather_run(t, w, plane, c, run, s, 3);
+        gather_run(t, w, plane, c, run, s, waiting, 3);
       c = run;
     }
-    for (int32_t i = 0; i < n; i += LANES)
-      update_batch(t, s + i, n - i, w->out[0] + i * GATHERED_DOUBLES, w->out[1] + i * GATHERED_DOUBLES, &near,
-                   result);
+    waiting = update_waiting(t, w, s - waiting, waiting + n, window == end, &near, &most, result);
   }
+  result->max_speed = fmax(result->max_speed, largest_root(most.speed2));
+  result->max_sound = fmax(result->max_sound, largest_root(most.sound2));
 }

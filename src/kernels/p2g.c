@@ -71,6 +71,7 @@ ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const str
   const v8 factor = snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
                     batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch);
   const v8 mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
+  if (t->hardened_to_limit) *t->hardened_to_limit += m8_count(clamped & m8_first(batch->count));
   if (t->implicit) {
     struct principal frame;
     principal3(f, &frame);
