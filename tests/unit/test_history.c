@@ -100,11 +100,47 @@ static void test_full_disk(void **state)
   assert_int_equal(mem_balance(), 0);
 }
 
+/* What a restart finds: rows after its step are dropped, and so is one that was cut short. */
+static void test_continue(void **state)
+{
+  (void)state;
+  char folder[] = "test_history_XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  char *path = file_join(folder, "history.csv"), *whole, *text;
+  struct history *history = NULL;
+  struct error err;
+  struct history_row row;
+  assert_int_equal(history_create(&history, folder, phases, 2, &err), FIRN_OK);
+  for (int64_t step = 0; step < 12; step++) history_add(history, (row = row_of(step), &row));
+  history_destroy(&history);
+  assert_int_equal(file_read(path, 1 << 20, &whole, NULL, &err), FIRN_OK);
+  for (int64_t from = 0; from <= 12; from += 3) {
+    assert_int_equal(truncate(path, (off_t)strlen(whole) - (from == 12 ? 0 : 7)), 0);
+    assert_int_equal(history_continue(&history, folder, phases, 2, from, &err), FIRN_OK);
+    for (int64_t step = from; step < 12; step++) history_add(history, (row = row_of(step), &row));
+    history_sync(history);
+    assert_int_equal(file_read(path, 1 << 20, &text, NULL, &err), FIRN_OK);
+    assert_string_equal(text, whole);
+    mem_free(text);
+    history_destroy(&history);
+  }
+  assert_int_equal(history_continue(&history, folder, phases, 1, 5, &err), FIRN_OK); /* other columns: anew */
+  history_destroy(&history);
+  assert_int_equal(file_read(path, 1 << 20, &text, NULL, &err), FIRN_OK);
+  assert_null(strstr(text, "\n4,"));
+  mem_free(text);
+  mem_free(whole);
+  unlink(path);
+  rmdir(folder);
+  mem_free(path);
+}
+
 int main(void)
 {
   log_configure(LOG_QUIET, 0, NULL);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_continue),
       cmocka_unit_test(test_no_place),
       cmocka_unit_test(test_full_disk),
   };
