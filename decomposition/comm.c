@@ -54,14 +54,19 @@ int comm_agree(const struct comm *comm, int code, struct error *err)
   return worst.code;
 }
 
+void comm_broadcast(const struct comm *comm, void *bytes, size_t size)
+{
+  const size_t piece = 1 << 30;
+  for (size_t done = 0; done < size; done += piece)
+    MPI_Bcast((char *)bytes + done, (int)(size - done < piece ? size - done : piece), MPI_BYTE, 0, comm->mpi);
+}
+
 void comm_broadcast_text(const struct comm *comm, char **text)
 {
   int64_t size = comm->rank == 0 && *text ? (int64_t)strlen(*text) + 1 : 0;
   MPI_Bcast(&size, 1, MPI_INT64_T, 0, comm->mpi);
   if (comm->rank != 0) *text = size > 0 ? mem_alloc((size_t)size, 1) : NULL;
-  const int64_t piece = 1 << 30;
-  for (int64_t done = 0; done < size; done += piece)
-    MPI_Bcast(*text + done, (int)(size - done < piece ? size - done : piece), MPI_CHAR, 0, comm->mpi);
+  comm_broadcast(comm, *text, (size_t)size);
 }
 
 void comm_max(const struct comm *comm, double *values, int count)

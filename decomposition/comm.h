@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct comm {
@@ -31,6 +32,9 @@ void comm_abort(int code);
 
 /* All ranks come out with the worst code of any, and with the message of the lowest rank that had it. */
 int comm_agree(const struct comm *comm, int code, struct error *err);
+
+/* Rank 0's bytes to all. */
+void comm_broadcast(const struct comm *comm, void *bytes, size_t size);
 
 /* Rank 0's string to all; *text is allocated with mem_alloc() on the others. NULL stays NULL. */
 void comm_broadcast_text(const struct comm *comm, char **text);

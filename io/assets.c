@@ -44,7 +44,7 @@ static int agree(const struct comm *comm, int code, struct error *err)
 
 static void broadcast(const struct comm *comm, void *bytes, size_t size)
 {
-  if (comm) MPI_Bcast(bytes, comm_count((int64_t)size), MPI_BYTE, 0, comm->mpi);
+  if (comm) comm_broadcast(comm, bytes, size);
 }
 
 static bool is_root(const struct comm *comm)
@@ -107,7 +107,7 @@ static void make_grid(const struct comm *comm, struct asset *a, const struct mes
   int64_t from, to;
   const int64_t planes = a->sdf.n[2];
   shared_part(a->block, planes, &from, &to);
-  sdf_fill(&a->sdf, &bvh, NULL, NULL, from, to, a->block->bytes, NULL);
+  sdf_fill(&a->sdf, &bvh, NULL, from, to, a->block->bytes, NULL);
   shared_gather(a->block, planes, (size_t)(a->sdf.n[0] * a->sdf.n[1]) * sizeof(float));
   int64_t holes = 0;
   if (a->block->leader) holes = sdf_close_holes(&a->sdf, a->block->bytes);

@@ -86,9 +86,10 @@ static int apply(struct yaml *yaml, const struct group *group, const char *wante
 {
   const struct yaml_item *many = yaml_find(yaml->root, group->many),
                          *given = yaml_find(yaml->root, group->one);
+  char word[64];
   if (!many && wanted)
-    return error_set(err, FIRN_EINPUT, "%s: --set %s=%.60s: the scene has no '%s' to choose from", yaml->path,
-                     group->one, wanted, group->many);
+    return error_set(err, FIRN_EINPUT, "%s: --set %s=%s: the scene has no '%s' to choose from", yaml->path,
+                     group->one, yaml_clean(wanted, word, sizeof word), group->many);
   if (!many && given) return yaml_error(yaml, given, err, "there is no '%s' to choose from", group->many);
   if (!many) return FIRN_OK;
   int code = check_choices(yaml, many, err);

@@ -25,7 +25,7 @@ bool scene_is_choice(const char *override);
       "text"
 
 /* Reads the one shape in map, which shape_destroy() frees whether it failed or not. A shape without files is
- * finished here; others are by scene_load(). */
+ * settled here; others are by scene_load(). */
 void scene_read_shape(struct reader *r, const struct yaml_item *map, const struct scene *scene,
                       struct shape *shape);
 

@@ -355,5 +355,5 @@ void scene_read_shape(struct reader *r, const struct yaml_item *map, const struc
                       struct shape *shape)
 {
   read_shape(r, map, s, shape);
-  if (!r->code && shape_is_ready(shape)) shape_finish(shape);
+  if (!r->code && shape_is_ready(shape)) shape_settle(shape);
 }

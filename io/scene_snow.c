@@ -216,6 +216,7 @@ static void read_shape_source(struct reader *r, const struct yaml_item *map, con
   const char *key;
   char text[256];
   if (r->code || !shape_is_ready(&snow->shape)) return; /* scene_load() asks again */
+  shape_finish(&snow->shape);
   if (!scene_snow_fits(s, snow, &key, text)) reader_fail_key(r, map, key ? key : "", "%s", text);
 }
 

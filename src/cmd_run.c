@@ -148,7 +148,7 @@ static int tend(struct run *run, struct error *err)
   if (request >= REQUEST_LIMIT && !finished) run->leaving = request;
   const bool due =
       request != REQUEST_NONE || pace_is_due(&run->scene->checkpoint, sim->step, sim->frame, sim->on_frame);
-  if (run->leaving || (finished ? run->keeps : due)) return run_write_checkpoint(run, finished, err);
+  if (run->leaving || due || (finished && run->keeps)) return run_write_checkpoint(run, finished, err);
   return FIRN_OK;
 }
 

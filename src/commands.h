@@ -12,6 +12,7 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_levelset(int argc, char **argv);
 int cmd_preview(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 

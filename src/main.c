@@ -32,6 +32,7 @@ static const struct command commands[] = {
     {"check", cmd_check, "validate a scene; print its size, memory and time steps"},
     {"info", cmd_info, "print what a frame or particle file holds"},
     {"diff", cmd_diff, "compare two frames or states, particle by particle"},
+    {"levelset", cmd_levelset, "make the keys of a body that deforms"},
     {"preview", cmd_preview, "draw frames as a picture or a contact sheet (PNG)"},
     {"bench", cmd_bench, "measure the speed of the inner loops on this machine"},
     {"version", command_version, "print version and commit"},

@@ -142,7 +142,9 @@ static int try_frame(struct run *run, struct error *err)
   const struct sim *sim = run->sim;
   const struct frame_info info = {
       .index = sim->frame, .step = sim->step, .time = sim->time, .fence = run->fence};
+  const double began = timer_now();
   const int code = frame_write(&run->comm, run->scene, sim->p, &info, err);
+  run->framing += timer_now() - began;
   struct error series = {.code = FIRN_OK};
   if (!code && run->comm.rank == 0 && frame_write_series(run->scene, &series))
     log_warn("%s; the next frame will bring the series up to date", series.text);
@@ -184,6 +186,7 @@ static int write_state(struct run *run, const char *path, bool finished, struct 
       checkpoint_write(&run->comm, path, run->scene, run->sim->p, &info, run->fence, &bytes, err);
   const double now = timer_now();
   seconds = now - seconds;
+  run->keeping += seconds;
   pace_wrote(&run->pace, now, seconds, code == FIRN_OK);
   if (!code)
     log_info("checkpoint %s: step %lld, %.6g s (%.1f MiB in %.2f s)", path, (long long)info.step, info.time,

@@ -129,6 +129,7 @@ void run_log_end(const struct run *run, bool profile)
   for (int k = 0; k < PHASES; k++)
     log_info("  %-9s %8.3f s  %5.1f %%", phase_names[k], run->seconds[k],
              total > 0.0 ? 100.0 * run->seconds[k] / total : 0.0);
+  log_info("  files     %8.3f s in frames, %.3f s in checkpoints", run->framing, run->keeping);
   log_info("  shared planes: %lld messages, %.1f MB sent by rank 0; %lld particles migrated",
            (long long)sim->halo->messages, 1e-6 * (double)sim->halo->bytes, (long long)sim->totals.migrated);
 }

@@ -11,11 +11,12 @@
 #include "levelset/keyed.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 void body_finish(struct body *body)
 {
-  shape_finish(&body->shape);
+  shape_settle(&body->shape);
   if (!body->pivot_given) return;
   vec_sub(body->pivot, body->shape.center, body->pivot);
   body->pivot_given = false;
@@ -115,7 +116,8 @@ bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
 {
   const struct body *body = pose->body;
   double n[3], carried[3], relative[3];
-  if (shape_distance(&pose->shape, x, n) > 0.0) return false;
+  if (shape_distance(&pose->shape, x, NULL) > 0.0) return false;
+  shape_distance(&pose->shape, x, n);
   body_velocity(pose, x, carried);
   vec_sub(v, carried, relative);
   const double normal = vec_dot(relative, n);

@@ -47,19 +47,14 @@ static float signed_distance(const struct bvh *bvh, const double x[3], double sp
   return (float)(row->inside ? -hit->distance : hit->distance);
 }
 
-static void surface_velocity(const struct bvh *bvh, const struct mesh *mesh, const double (*speed)[3],
-                             const struct bvh_hit *hit, float out[3])
+static void surface_velocity(const double *corner, const double weight[3], float out[3])
 {
-  const int32_t *corner = mesh->triangle[bvh->origin[hit->triangle]];
-  for (int d = 0; d < 3; d++) {
-    double v = 0.0;
-    for (int k = 0; k < 3; k++) v += hit->weight[k] * speed[corner[k]][d];
-    out[d] = (float)v;
-  }
+  for (int d = 0; d < 3; d++)
+    out[d] = (float)(weight[0] * corner[d] + weight[1] * corner[3 + d] + weight[2] * corner[6 + d]);
 }
 
-void sdf_fill(const struct sdf *sdf, const struct bvh *bvh, const struct mesh *mesh, const double (*speed)[3],
-              int64_t from, int64_t to, float *phi, float *velocity)
+void sdf_fill(const struct sdf *sdf, const struct bvh *bvh, const double (*speed)[9], int64_t from,
+              int64_t to, float *phi, float *velocity)
 {
   for (int64_t z = from; z < to; z++)
     for (int64_t y = 0; y < sdf->n[1]; y++) {
@@ -71,7 +66,7 @@ void sdf_fill(const struct sdf *sdf, const struct bvh *bvh, const struct mesh *m
                               sdf->lower[2] + sdf->spacing * (double)z};
         struct bvh_hit hit;
         phi[k] = signed_distance(bvh, at, sdf->spacing, &row, &hit);
-        if (velocity) surface_velocity(bvh, mesh, speed, &hit, velocity + 3 * k);
+        if (velocity) surface_velocity(speed[hit.triangle], hit.weight, velocity + 3 * k);
       }
     }
 }

@@ -9,10 +9,10 @@
 /* A grid of this spacing over the bounds and some cells beyond, without samples. */
 void sdf_plan(struct sdf *sdf, const double lower[3], const double upper[3], double spacing);
 
-/* Fills planes [from, to) along z of phi, the first sample of the whole grid. With velocities of the mesh's
- * vertices (m/s), those of the nearest points go to velocity; both may be NULL. */
-void sdf_fill(const struct sdf *sdf, const struct bvh *bvh, const struct mesh *mesh, const double (*speed)[3],
-              int64_t from, int64_t to, float *phi, float *velocity);
+/* Fills planes [from, to) along z of phi, the first sample of the whole grid. With velocities (m/s) of the
+ * corners of the tree's triangles, those of the nearest points go to velocity; both may be NULL. */
+void sdf_fill(const struct sdf *sdf, const struct bvh *bvh, const double (*speed)[9], int64_t from,
+              int64_t to, float *phi, float *velocity);
 
 /* Where the sign changes though no triangle is near, there is a hole: makes distances small towards the
  * surface that closes it. Needs all samples. Returns how many pairs of neighbours showed a hole. */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "levelset/analytic.h"
+#include "levelset/blend.h"
 #include "levelset/heights.h"
 #include "levelset/keyed.h"
 #include "levelset/outline.h"
@@ -79,29 +80,44 @@ static void heightfield_range(const struct shape *s, const double p[3], double r
   *most = fmax(wall + radius, high > 0.0 ? high : high / steep);
 }
 
-/* min(a, b) rounded off where they differ by less than k; *share is how much b has in the gradient. */
-static double smooth_minimum(double a, double b, double k, double *share)
+/* The outline's prism: flat ends across z. */
+static double text_distance(const struct shape *s, const double p[3], double n[3])
 {
-  const double gap = k - fabs(a - b), h = gap > 0.0 && k > 0.0 ? gap / k : 0.0;
-  *share = a < b ? 0.5 * h : 1.0 - 0.5 * h;
-  return fmin(a, b) - 0.25 * k * h * h;
+  double flat[2];
+  const double side = outline_distance(s->outline, p, flat), end = fabs(p[2]) - s->half[2];
+  const double up = p[2] < 0.0 ? -1.0 : 1.0;
+  n[0] = n[1] = n[2] = 0.0;
+  if (side > 0.0 && end > 0.0) {
+    const double distance = sqrt(side * side + end * end);
+    n[0] = flat[0] * side / distance;
+    n[1] = flat[1] * side / distance;
+    n[2] = up * end / distance;
+    return distance;
+  }
+  if (end > side) {
+    n[2] = up;
+    return end;
+  }
+  n[0] = flat[0];
+  n[1] = flat[1];
+  return side;
 }
 
+/* Below, n may be NULL: a gradient of sampled distances costs six times the distance. */
 static double smooth_distance(const struct shape *s, const double p[3], double n[3])
 {
-  double share, distance = shape_distance(&s->child[0], p, n);
+  double other[3], share, distance = shape_distance(&s->child[0], p, n);
   for (int c = 1; c < s->child_count; c++) {
-    double other[3];
-    const double d = shape_distance(&s->child[c], p, other);
+    const double d = shape_distance(&s->child[c], p, n ? other : NULL);
     distance = smooth_minimum(distance, d, s->amount, &share);
-    for (int k = 0; k < 3; k++) n[k] += share * (other[k] - n[k]);
+    for (int k = 0; k < 3 && n; k++) n[k] += share * (other[k] - n[k]);
   }
-  return with_normal(distance, n);
+  return n ? with_normal(distance, n) : distance;
 }
 
-static void negate(double n[3])
+static void copy_normal(double sign, const double from[3], double n[3])
 {
-  for (int k = 0; k < 3; k++) n[k] = -n[k];
+  for (int k = 0; k < 3 && n; k++) n[k] = sign * from[k];
 }
 
 /* The child that a minimum (sign 1) or maximum (sign -1) picks; in a difference all but the first count
@@ -110,14 +126,12 @@ static double pick_distance(const struct shape *s, const double p[3], double sig
 {
   double best = INFINITY;
   for (int c = 0; c < s->child_count; c++) {
-    double other[3], d = shape_distance(&s->child[c], p, other);
-    if (s->kind == SHAPE_DIFFERENCE && c > 0) {
-      d = -d;
-      negate(other);
-    }
+    const double side = s->kind == SHAPE_DIFFERENCE && c > 0 ? -1.0 : 1.0;
+    double other[3] = {0.0, 1.0, 0.0};
+    const double d = side * shape_distance(&s->child[c], p, n ? other : NULL);
     if (!(sign * d < best)) continue;
     best = sign * d;
-    memcpy(n, other, sizeof other);
+    copy_normal(side, other, n);
   }
   return sign * best;
 }
@@ -126,46 +140,36 @@ static double shell_distance(const struct shape *s, const double p[3], double n[
 {
   const double d = shape_distance(&s->child[0], p, n), inner = -d - s->amount;
   if (d >= inner) return d;
-  negate(n);
+  if (n) copy_normal(-1.0, n, n);
   return inner;
 }
 
 static double layer_distance(const struct shape *s, const double p[3], double n[3])
 {
-  double ground[3];
-  const double d = shape_distance(&s->child[0], p, ground), frame = shape_distance(&s->child[1], p, n);
-  const double best = fmax(-d, d - s->amount);
+  double ground[3] = {0.0, 1.0, 0.0};
+  const double d = shape_distance(&s->child[0], p, n ? ground : NULL);
+  const double frame = shape_distance(&s->child[1], p, n), best = fmax(-d, d - s->amount);
   if (frame >= best) return frame;
-  memcpy(n, ground, sizeof ground);
-  if (-d > d - s->amount) negate(n);
+  copy_normal(-d > d - s->amount ? -1.0 : 1.0, ground, n);
   return best;
-}
-
-static double text_distance(const struct shape *s, const double p[3], double n[3])
-{
-  const double flat = outline_distance(s->outline, p, n), deep = fabs(p[2]) - s->half[2];
-  const double front = p[2] < 0.0 ? -1.0 : 1.0;
-  n[2] = 0.0;
-  if (flat > 0.0 && deep > 0.0) {
-    const double distance = sqrt(flat * flat + deep * deep);
-    for (int k = 0; k < 2; k++) n[k] *= flat / distance;
-    n[2] = front * deep / distance;
-    return distance;
-  }
-  if (flat >= deep) return flat;
-  n[0] = n[1] = 0.0;
-  n[2] = front;
-  return deep;
 }
 
 /* Of the kinds made of parts, in own coordinates. */
 static double part_distance(const struct shape *s, const double p[3], double n[3])
 {
+  double unused[3];
   const struct keyed_moment moment = moment_of(s);
   switch (s->kind) {
-  case SHAPE_HEIGHTFIELD: return heightfield_distance(s, p, n);
-  case SHAPE_MESH: return with_normal(sdf_distance(s->sdf, p, n), n);
-  case SHAPE_KEYS: return with_normal(keyed_distance(&moment, p, n), n);
+  case SHAPE_HEIGHTFIELD: return heightfield_distance(s, p, n ? n : unused);
+  case SHAPE_MESH: {
+    const double distance = sdf_distance(s->sdf, p, n);
+    return n ? with_normal(distance, n) : distance;
+  }
+  case SHAPE_KEYS: {
+    const double distance = keyed_distance(&moment, p, n);
+    return n ? with_normal(distance, n) : distance;
+  }
+  case SHAPE_TEXT: return text_distance(s, p, n ? n : unused);
   case SHAPE_UNION: return pick_distance(s, p, 1.0, n);
   case SHAPE_INTERSECTION:
   case SHAPE_DIFFERENCE: return pick_distance(s, p, -1.0, n);
@@ -173,22 +177,17 @@ static double part_distance(const struct shape *s, const double p[3], double n[3
   case SHAPE_SHELL: return shell_distance(s, p, n);
   case SHAPE_OFFSET: return shape_distance(&s->child[0], p, n) - s->amount;
   case SHAPE_LAYER: return layer_distance(s, p, n);
-  case SHAPE_TEXT: return text_distance(s, p, n);
-  default:
-    n[0] = n[2] = 0.0;
-    n[1] = 1.0;
-    return INFINITY; /* SHAPE_NONE */
+  default: return INFINITY; /* SHAPE_NONE */
   }
 }
 
 double shape_distance(const struct shape *shape, const double x[3], double n[3])
 {
   double unused[3], own[3], normal[3] = {0.0, 1.0, 0.0};
-  if (!n) n = unused;
-  if (analytic_has(shape->kind)) return analytic_distance(shape, x, n);
+  if (analytic_has(shape->kind)) return analytic_distance(shape, x, n ? n : unused);
   shape_to_own(shape, x, own);
-  const double distance = part_distance(shape, own, normal);
-  shape_to_world(shape, normal, n);
+  const double distance = part_distance(shape, own, n ? normal : NULL);
+  if (n) shape_to_world(shape, normal, n);
   return distance;
 }
 

@@ -65,6 +65,7 @@ struct shape {
                           smooth union: width of the blend */
   struct shape *child; /* owned; in own coordinates */
   int child_count;
+  bool settled;
   double low[3], high[3];      /* bounds in own coordinates, of the kinds that are made of parts */
   double volume;               /* m^3, of those kinds */
   struct shape_source *source; /* owned; NULL where nothing is read */
@@ -99,8 +100,10 @@ double shape_reach(const struct shape *shape);
 /* False while a part of it must still be read from a file: then only its tree may be looked at. */
 bool shape_is_ready(const struct shape *shape);
 
-/* To be called once, when all parts are there: puts the centre of a shape made of parts into the middle of
- * its bounds, and computes bounds and volume. Kinds of closed formulas need it not. */
+/* To be called when all parts are there: puts the centre of a shape made of parts into the middle of its
+ * bounds and notes them. shape_finish() also sums the volume, for shapes that hold snow. Calling again does
+ * nothing new; kinds of closed formulas need neither. */
+void shape_settle(struct shape *shape);
 void shape_finish(struct shape *shape);
 
 /* Frees what the shape owns, not the struct; a posed copy owns nothing and must not be destroyed. */

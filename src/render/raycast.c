@@ -81,23 +81,21 @@ static bool hit_rod(const struct shape *shape, const double from_center[3], cons
   return isfinite(*t);
 }
 
-/* The part of the ray inside a ball around the shape; all of it ahead for an unbounded one. */
-static bool clip_to_reach(const struct shape *shape, const double origin[3], const double unit[3],
-                          double *from, double *to)
+/* The part of the ray inside the shape's bounds; all of it ahead for an unbounded one. */
+static bool clip_to_bounds(const struct shape *shape, const double origin[3], const double unit[3],
+                           double *from, double *to)
 {
-  double from_center[3];
-  const double reach = 1.001 * shape_reach(shape);
+  double lower[3], upper[3];
   *from = 0.0;
   *to = 1e4;
-  if (!isfinite(reach)) return true;
-  vec_sub(origin, shape->center, from_center);
-  const double middle = -vec_dot(from_center, unit);
-  const double miss2 = vec_dot(from_center, from_center) - middle * middle;
-  if (!(miss2 < reach * reach)) return false;
-  const double half = sqrt(reach * reach - miss2);
-  *from = fmax(0.0, middle - half);
-  *to = middle + half;
-  return *to > 0.0;
+  if (!shape_bounds(shape, lower, upper)) return true;
+  for (int d = 0; d < 3; d++) {
+    const double inverse = 1.0 / unit[d]; /* infinite where the ray runs along the face: fmin and fmax cope */
+    const double a = (lower[d] - origin[d]) * inverse, b = (upper[d] - origin[d]) * inverse;
+    *from = fmax(*from, fmin(a, b));
+    *to = fmin(*to, fmax(a, b));
+  }
+  return *from <= *to;
 }
 
 /* Sphere tracing in steps of most of the distance, which is enough for distances that are a little too large
@@ -107,19 +105,25 @@ static bool march(const struct shape *shape, const double origin[3], const doubl
   enum { MOST_STEPS = 160 };
   double unit[3] = {direction[0], direction[1], direction[2]}, at, end;
   const double length = vec_normalize(unit);
-  if (!clip_to_reach(shape, origin, unit, &at, &end)) return false;
+  if (!clip_to_bounds(shape, origin, unit, &at, &end)) return false;
   const double fine = 2e-4 * (isfinite(shape_reach(shape)) ? shape_reach(shape) : 1.0);
+  double step = 0.0, distance = INFINITY, x[3];
   for (int k = 0; k < MOST_STEPS && at <= end; k++) {
-    double x[3];
     vec_axpy(origin, at, unit, x);
-    const double distance = shape_distance(shape, x, NULL);
-    if (distance <= fine) {
-      *t = at / length;
-      return true;
-    }
-    at += 0.85 * distance;
+    distance = shape_distance(shape, x, NULL);
+    if (distance <= fine) break;
+    step = 0.75 * distance;
+    at += step;
   }
-  return false;
+  if (!(distance <= fine)) return false;
+  for (int k = 0; k < 8 && distance < -fine; k++) { /* too far: back between the last two points */
+    step *= 0.5;
+    at += distance > 0.0 ? step : -step;
+    vec_axpy(origin, at, unit, x);
+    distance = shape_distance(shape, x, NULL);
+  }
+  *t = at / length;
+  return true;
 }
 
 bool raycast_shape(const struct shape *shape, const double origin[3], const double direction[3], double *t)

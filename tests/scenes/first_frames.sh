@@ -4,9 +4,12 @@
 set -uo pipefail
 firn=$1 mpiexec=$2
 shift 2
-scenes=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scenes" && pwd) || exit 1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/scenes/copy.sh
+. "$here/copy.sh"
+scenes=$(copy_scenes "$firn" "$work") || exit 1
 bad=0
 
 fail() {
