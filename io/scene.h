@@ -62,9 +62,9 @@ struct snow_source {
   int line;   /* in the scene file, for messages */
   char *file; /* particle file, found from the scene's folder; NULL for a shape */
   struct shape shape;
-  int material;       /* index into scene.materials */
-  int64_t count;      /* exact number of particles, or 0 */
-  double per_cell;    /* particles per full cell, or 0 */
+  int material;    /* index into scene.materials */
+  int64_t count;   /* exact number of particles, or 0 */
+  double per_cell; /* particles per full cell, or 0 */
   enum snow_sampling sampling;
   struct snow_zone zone[SNOW_ZONES];
   int zone_count; /* ZONE_LAYERS + layers */
@@ -84,9 +84,9 @@ struct scene_camera {
 /* The part of the domain that is simulated follows a body. */
 struct scene_window {
   bool given;
-  int axis;         /* 0 .. 2 */
-  double direction; /* 1 or -1: the way it moves along its axis */
-  int body;         /* index into scene.bodies */
+  int axis;             /* 0 .. 2 */
+  double direction;     /* 1 or -1: the way it moves along its axis */
+  int body;             /* index into scene.bodies */
   double ahead, behind; /* m, from the body's origin */
 };
 
@@ -156,8 +156,8 @@ int scene_parse(struct scene **out, const char *path, const char *text, const ch
 /* Reads a whole scene file into a string that the caller frees with mem_free(). Size limit 16 MiB. */
 int scene_read_text(char **out, const char *path, struct error *err);
 
-/* Reads the files that shapes are made from (meshes, images, level-set keys; none: nothing happens), and checks
- * what only then can be checked. Collective over comm; a NULL comm means this process alone. */
+/* Reads the files that shapes are made from (meshes, images, level-set keys; none: nothing happens), and
+ * checks what only then can be checked. Collective over comm; a NULL comm means this process alone. */
 int scene_load(struct scene *scene, const struct comm *comm, struct error *err);
 
 /* Collective where scene_load() was. */

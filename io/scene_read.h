@@ -9,8 +9,8 @@
 /* Everything. scene->path and scene->name (the default one) are set before. */
 void scene_read(struct reader *r, struct scene *scene);
 
-/* Applies what the scene keeps for the size and variant that are chosen, by its own keys or the last --set, and
- * takes these keys out of the tree. A choice that is not the first of its kind is added to the name. */
+/* Applies what the scene keeps for the size and variant that are chosen, by its own keys or the last --set,
+ * and takes these keys out of the tree. A choice that is not the first of its kind is added to the name. */
 int scene_apply_choices(struct yaml *yaml, const char *const *overrides, int count, char *name, size_t size,
                         struct error *err);
 
@@ -21,8 +21,7 @@ bool scene_is_choice(const char *override);
  * others. */
 #define SCENE_SHAPE_KEYS                                                                                     \
   "plane", "sphere", "box", "capsule", "cylinder", "cone", "wedge", "heightfield", "mesh", "levelset",       \
-      "union", "intersection", "difference", "smooth_union", "shell", "offset", "layer",  \
-      "text"
+      "union", "intersection", "difference", "smooth_union", "shell", "offset", "layer", "text"
 
 /* Reads the one shape in map, which shape_destroy() frees whether it failed or not. A shape without files is
  * settled here; others are by scene_load(). */

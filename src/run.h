@@ -34,7 +34,7 @@ struct run {
   double started, drawn; /* when the steps began; when the progress was last shown */
   double time_before;    /* s of simulated time when the steps began */
   double seconds[PHASES];
-  double framing, keeping; /* s spent on writing frames and checkpoints */
+  double framing, keeping;         /* s spent on writing frames and checkpoints */
   int64_t steps, iterations;       /* since the last frame */
   double particle_steps, stepping; /* since the last frame */
 };

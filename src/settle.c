@@ -113,8 +113,9 @@ static int64_t busiest(const struct slabs *slabs, const int64_t *work)
 
 void sim_balance(struct sim *sim)
 {
-  enum { EVERY = 16 };
-  if (sim->slabs->count == 1 || sim->step % EVERY != 0 || sim->report.imbalance < 1.05) return;
+  if (sim->slabs->count == 1 || sim->balance_every == 0 || sim->step % sim->balance_every != 0 ||
+      sim->report.imbalance < 1.05)
+    return;
   int64_t *work = mem_alloc((size_t)sim->slabs->planes, sizeof *work);
   measure_work(sim, work);
   struct slabs *better = slabs_create(sim->comm.size, sim->slabs->planes, work);

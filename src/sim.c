@@ -194,6 +194,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(scene->scheme == SCHEME_APIC);
   sim->halo = halo_create(&sim->comm);
+  sim->balance_every = 16;
   crew_create(&sim->crew, comm->threads < MAX_CHUNKS ? comm->threads : MAX_CHUNKS);
   return sim;
 }

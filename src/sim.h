@@ -101,6 +101,7 @@ struct sim {
   void (*monitor)(void *context, const struct sim *sim);
   void *monitor_context;
   int measure_every;
+  int balance_every; /* steps between looks at the cuts; 0 leaves them where they are */
 
   /* Asked on every rank near the end of each step that is tried, at no cost: the answer rides along in a
    * reduction. `request` becomes the greatest answer of any rank, the same on all, until somebody clears it:

@@ -80,7 +80,7 @@ layer_of() {
     src/base/* | src/simd* | include/*) echo 0 ;;
     src/material/*) echo 1 ;;
     src/particles* | src/grid* | src/kernel.h | src/levelset/*) echo 2 ;;
-    src/kernel* | src/transfer* | src/contact* | src/reorder* | src/bodies/* | src/solver/*) echo 3 ;;
+    src/kernel* | src/crew* | src/transfer* | src/contact* | src/reorder* | src/bodies/* | src/solver/*) echo 3 ;;
     decomposition/*) echo 4 ;;
     io/*) echo 5 ;;
     src/main.c | src/cmd_* | src/commands.h | src/api.c) echo 8 ;;

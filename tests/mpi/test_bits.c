@@ -48,6 +48,7 @@ static struct run run_on(const struct comm *comm, const struct scene *scene, enu
   int code = sim_create(&sim, comm, scene, isa, &err);
   CHECK_TEXT(code == FIRN_OK, err.text);
   sim->measure_every = 1;
+  sim->balance_every = 0; /* a slab must be able to run dry */
   const bool has_slab = comm->rank < sim->slabs->count;
   double flags[2] = {0.0, 0.0}; /* dry, drained */
   bool had = sim->p->count > 0;

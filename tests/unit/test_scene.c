@@ -201,8 +201,7 @@ static void check_roundtrip(const char *path, const char *text)
     assert_true(a->snow[k].count == b->snow[k].count && a->snow[k].seed == b->snow[k].seed);
   }
   assert_int_equal(a->body_count, b->body_count);
-  for (int k = 0; k < a->body_count; k++)
-    check_same_shape(&a->bodies[k].shape, &b->bodies[k].shape);
+  for (int k = 0; k < a->body_count; k++) check_same_shape(&a->bodies[k].shape, &b->bodies[k].shape);
   assert_memory_equal(a->materials, b->materials, (size_t)a->material_count * sizeof *a->materials);
   assert_memory_equal(&a->camera, &b->camera, sizeof a->camera);
   assert_memory_equal(&a->window, &b->window, sizeof a->window);
