@@ -123,6 +123,9 @@ void run_log_end(const struct run *run, bool profile)
     log_info("done: %lld steps (%lld halvings) in %s, %lld particles left the domain; frames in %s/frames",
              (long long)sim->step, (long long)sim->totals.halvings, took, (long long)sim->removed,
              run->scene->output);
+  if (run->scene->window.given)
+    log_info("the window: %lld entered ahead, %lld left behind or through a side", (long long)sim->entered,
+             (long long)sim->removed);
   if (!profile) return;
   double total = 0.0;
   for (int k = 0; k < PHASES; k++) total += run->seconds[k];

@@ -116,7 +116,7 @@ static bool march(const struct shape *shape, const double origin[3], const doubl
     at += step;
   }
   if (!(distance <= fine)) return false;
-  for (int k = 0; k < 8 && distance < -fine; k++) { /* too far: back between the last two points */
+  for (int k = 0; k < 24 && fabs(distance) > fine; k++) { /* too far: back between the last two points */
     step *= 0.5;
     at += distance > 0.0 ? step : -step;
     vec_axpy(origin, at, unit, x);
