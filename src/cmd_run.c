@@ -214,11 +214,10 @@ int cmd_run(int argc, char **argv)
   signals_catch();
   comm_start(&run.comm, &argc, &argv);
   log_configure(options.quiet ? LOG_WARN : LOG_INFO, run.comm.rank, comm_abort);
-  char *machine = topology_plan(&run.comm, options.threads);
-  if (!code && machine) log_info("%s", machine);
-  mem_free(machine);
+  run.machine = topology_plan(&run.comm, options.threads);
   if (!code) code = run_scene(&run, &options, &err);
   const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
+  mem_free(run.machine);
   comm_stop(&run.comm);
   signals_release();
   return exit_code;

@@ -17,6 +17,7 @@
 
 struct run {
   struct comm comm;
+  char *machine; /* ranks, threads and cores in a line; rank 0 only */
   const struct scene *scene;
   struct sim *sim;
   struct restart restart; /* where it began */

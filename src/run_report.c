@@ -103,6 +103,7 @@ void run_log_start(const struct run *run)
   const struct scene *scene = run->scene;
   log_info("firn %s (%s): %s on %d rank%s, %s kernels", FIRN_VERSION, FIRN_COMMIT, scene->name,
            run->comm.size, run->comm.size > 1 ? "s" : "", sim->kernels->name);
+  if (run->machine) log_info("%s", run->machine);
   log_info("%lld particles, %lld x %lld x %lld cells of %g m, slabs along %c, %s (beta %g), %s/%s/%s",
            (long long)sim->particles, (long long)scene->cells[0], (long long)scene->cells[1],
            (long long)scene->cells[2], scene->spacing, 'x' + sim->grid->frame.axis[0],

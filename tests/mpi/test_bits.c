@@ -40,6 +40,10 @@ static struct scene *parse(const char *text, const char *const *overrides, int c
   return scene;
 }
 
+/* Cuts stay where they are, so that a slab can run dry, unless they are to be looked at every so many steps.
+ */
+static int balance_every;
+
 static struct run run_on(const struct comm *comm, const struct scene *scene, enum isa isa, int steps)
 {
   struct run run = {.affine = scene->scheme == SCHEME_APIC};
@@ -48,7 +52,7 @@ static struct run run_on(const struct comm *comm, const struct scene *scene, enu
   int code = sim_create(&sim, comm, scene, isa, &err);
   CHECK_TEXT(code == FIRN_OK, err.text);
   sim->measure_every = 1;
-  sim->balance_every = 0; /* a slab must be able to run dry */
+  sim->balance_every = balance_every;
   const bool has_slab = comm->rank < sim->slabs->count;
   double flags[2] = {0.0, 0.0}; /* dry, drained */
   bool had = sim->p->count > 0;
@@ -154,6 +158,20 @@ static void test_thrown(void)
   }
 }
 
+/* The same while the cuts follow the snow. */
+static void test_moving_cuts(void)
+{
+  const char *what = "thrown, cuts that move", *integrator = "integrator={tolerance: 1e-4}";
+  struct scene *scene = parse(thrown, &integrator, 1);
+  balance_every = 3;
+  struct run run = check_same(scene, ISA_COUNT, 60, what);
+  balance_every = 0;
+  check_happened(&run, what);
+  CHECK(all.size == 1 || run.totals.rebalanced > 2);
+  state_free(&run.state);
+  scene_destroy(&scene);
+}
+
 /* Every way to transfer, in short runs that begin in contact. */
 static const char dropped[] =
     "domain: {lower: [-0.15, -0.04, -0.06], cells: [30, 16, 12], spacing: 0.01, slab_axis: x}\n"
@@ -253,6 +271,7 @@ int main(int argc, char **argv)
   comm_create(&alone, MPI_COMM_SELF);
   log_configure(LOG_WARN, all.rank, comm_abort); /* one warning of idle ranks, not one a rank */
   test_thrown();
+  test_moving_cuts();
   test_transfers();
   test_axes();
   test_isas();

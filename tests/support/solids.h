@@ -40,7 +40,8 @@ static inline struct mesh *solid_sheet(int n, bool wrap, int64_t first, struct m
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++) {
       const int k = (i + 1) % rows, l = (j + 1) % rows;
-      const int64_t quad[4] = {first + i * rows + j, first + k * rows + j, first + k * rows + l, first + i * rows + l};
+      const int64_t quad[4] = {first + i * rows + j, first + k * rows + j, first + k * rows + l,
+                               first + i * rows + l};
       int32_t(*t)[3] = mesh->triangle + 2 * ((int64_t)face * n * n + i * n + j);
       for (int c = 0; c < 3; c++) {
         t[0][c] = (int32_t)quad[c];

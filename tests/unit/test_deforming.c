@@ -1,5 +1,5 @@
-/* Bodies that deform: what lies between keys against a ball that moves and breathes in closed form, with errors that
- * fall with the square of the key spacing; the file of keys; and skeletons of capsules. */
+/* Bodies that deform: what lies between keys against a ball that moves and breathes in closed form, with
+ * errors that fall with the square of the key spacing; the file of keys; and skeletons of capsules. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -24,11 +24,12 @@
 
 static const double spacing = 0.02;
 
-/* The ball at time t: distance at x, and velocity of the material there (all of it moves along the normal with the
- * surface). */
+/* The ball at time t: distance at x, and velocity of the material there (all of it moves along the normal
+ * with the surface). */
 static double exact_distance(double t, const double x[3], double v[3])
 {
-  const double center[3] = {0.4 * sin(1.5 * t), 0.2 * cos(2.0 * t), 0.1 * t}, radius = 0.3 + 0.06 * sin(2.0 * t);
+  const double center[3] = {0.4 * sin(1.5 * t), 0.2 * cos(2.0 * t), 0.1 * t},
+               radius = 0.3 + 0.06 * sin(2.0 * t);
   const double drift[3] = {0.6 * cos(1.5 * t), -0.4 * sin(2.0 * t), 0.1}, growth = 0.12 * cos(2.0 * t);
   double n[3];
   vec_sub(x, center, n);
@@ -182,13 +183,14 @@ static void keys_come_back_from_their_file(void **state)
   assert_int_equal(mem_balance(), 0);
 }
 
-static const char figure[] = "spacing: 0.02\nend: 1\nblend: 0.05\nbones:\n"
-                             "  - name: hip\n    from: [0, 1, 0]\n    to: [0, 1.3, 0]\n    radius: 0.1\n"
-                             "    motion: {keys: [{time: 0}, {time: 1, move: [1, 0, 0.2]}, {time: 2, move: [2, 0, 0]}]}\n"
-                             "  - name: leg\n    parent: hip\n    from: [0, 1, 0]\n    to: [0, 0.5, 0.1]\n    radius: 0.08\n"
-                             "    motion: {keys: [{time: 0}, {time: 1, rotate: {axis: [1, 0, 1], degrees: 50}}, {time: 2}]}\n"
-                             "  - name: foot\n    parent: leg\n    from: [0, 0.5, 0.1]\n    to: [0.2, 0.45, 0.1]\n    radius: 0.05\n"
-                             "    motion: {keys: [{time: 0}, {time: 1.5, rotate: {axis: [0, 0, 1], degrees: -30}}]}\n";
+static const char figure[] =
+    "spacing: 0.02\nend: 1\nblend: 0.05\nbones:\n"
+    "  - name: hip\n    from: [0, 1, 0]\n    to: [0, 1.3, 0]\n    radius: 0.1\n"
+    "    motion: {keys: [{time: 0}, {time: 1, move: [1, 0, 0.2]}, {time: 2, move: [2, 0, 0]}]}\n"
+    "  - name: leg\n    parent: hip\n    from: [0, 1, 0]\n    to: [0, 0.5, 0.1]\n    radius: 0.08\n"
+    "    motion: {keys: [{time: 0}, {time: 1, rotate: {axis: [1, 0, 1], degrees: 50}}, {time: 2}]}\n"
+    "  - name: foot\n    parent: leg\n    from: [0, 0.5, 0.1]\n    to: [0.2, 0.45, 0.1]\n    radius: 0.05\n"
+    "    motion: {keys: [{time: 0}, {time: 1.5, rotate: {axis: [0, 0, 1], degrees: -30}}]}\n";
 
 static void bones_move_as_their_velocities_say(void **state)
 {
@@ -254,7 +256,8 @@ static void broken_skeletons(void **state)
       {"spacing: 1\nend: 1\nbones: [{from: [0,0,0], to: [0,1,0], radius: 1}]\n", "'name' is missing"},
       {"spacing: 1\nend: 1\nbones: [{name: a, from: [0,0,0], to: [0,1,0], radius: 1, parent: b}]\n",
        "no bone before this one is called 'b'"},
-      {"spacing: 1\nend: 1\nbones: [{name: a, from: [0,0,0], to: [0,1,0], radius: 1, colour: 1}]\n", "unknown key"},
+      {"spacing: 1\nend: 1\nbones: [{name: a, from: [0,0,0], to: [0,1,0], radius: 1, colour: 1}]\n",
+       "unknown key"},
       {"spacing: 1\nend: 1\nbones: [{name: a, from: [0,0,0], to: [0,1,0], radius: 1},"
        " {name: a, from: [0,0,0], to: [0,1,0], radius: 1}]\n",
        "another bone"},

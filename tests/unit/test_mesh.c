@@ -54,12 +54,13 @@ static void error_is_below_a_cell(void **state)
     for (uint64_t i = 0; i < 50000; i++) {
       double x[3];
       point_in(&sdf, i, x);
-      const double exact = solid_distance((enum solid)s, x), error = fabs(sdf_distance(&sdf, x, NULL) - exact);
+      const double exact = solid_distance((enum solid)s, x),
+                   error = fabs(sdf_distance(&sdf, x, NULL) - exact);
       worst = fmax(worst, error);
       if (fabs(exact) < 2.0 * spacing) near = fmax(near, error);
     }
-    assert_true(worst < spacing);       /* also on medial axes */
-    assert_true(near < 0.6 * spacing);  /* edges of the cube */
+    assert_true(worst < spacing);      /* also on medial axes */
+    assert_true(near < 0.6 * spacing); /* edges of the cube */
     assert_true(s == SOLID_CUBE || near < 0.2 * spacing);
     mem_free(phi);
   }
@@ -81,7 +82,8 @@ static void normals_point_outwards(void **state)
   mem_free(phi);
 }
 
-/* Where the surface is farther than a triangle or a cell, the side is right; elsewhere it can hardly be said. */
+/* Where the surface is farther than a triangle or a cell, the side is right; elsewhere it can hardly be said.
+ */
 static void damaged_meshes_know_their_side(void **state)
 {
   (void)state;
@@ -90,7 +92,8 @@ static void damaged_meshes_know_their_side(void **state)
       for (int fine = 0; fine < 2; fine++) {
         struct sdf sdf;
         const int n = s == SOLID_TORUS ? 40 : 16;
-        const double edge = s == SOLID_TORUS ? 0.1 : 2.0 * ball_radius / n, h = fine ? 0.4 * spacing : spacing;
+        const double edge = s == SOLID_TORUS ? 0.1 : 2.0 * ball_radius / n,
+                     h = fine ? 0.4 * spacing : spacing;
         struct mesh *mesh = solid_mesh((enum solid)s, n);
         solid_damage(mesh, 0.05, turn, (uint64_t)s);
         float *phi = build(mesh, h, &sdf);

@@ -15,12 +15,14 @@
 static const float corner[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 static const int face[4][3] = {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}};
 
-static const char obj[] = "# a comment\r\nmtllib none.mtl\nv 0 0 0\nv 1 0 0 0.5 0.5 0.5\nv 0 1e0 0\nvn 0 0 1\n"
-                          "v 0 0 1\no name\nf 1 3 2\nf 1/1 2/2 4/4\nf 1//1 4//1 3//1\nf -3/1/1 -2/1/1 -1/1/1\n";
-static const char ply[] = "ply\nformat ascii 1.0\ncomment made by hand\nelement vertex 4\nproperty float x\n"
-                          "property float y\nproperty uchar red\nproperty float z\nelement face 4\n"
-                          "property list uchar int vertex_indices\nproperty list uchar float other\nend_header\n"
-                          "0 0 7 0\n1 0 7 0\n0 1 7 0\n0 0 7 1\n3 0 2 1 0\n3 0 1 3 2 1.5 2\n3 0 3 2 0\n3 1 2 3 0\n";
+static const char obj[] =
+    "# a comment\r\nmtllib none.mtl\nv 0 0 0\nv 1 0 0 0.5 0.5 0.5\nv 0 1e0 0\nvn 0 0 1\n"
+    "v 0 0 1\no name\nf 1 3 2\nf 1/1 2/2 4/4\nf 1//1 4//1 3//1\nf -3/1/1 -2/1/1 -1/1/1\n";
+static const char ply[] =
+    "ply\nformat ascii 1.0\ncomment made by hand\nelement vertex 4\nproperty float x\n"
+    "property float y\nproperty uchar red\nproperty float z\nelement face 4\n"
+    "property list uchar int vertex_indices\nproperty list uchar float other\nend_header\n"
+    "0 0 7 0\n1 0 7 0\n0 1 7 0\n0 0 7 1\n3 0 2 1 0\n3 0 1 3 2 1.5 2\n3 0 3 2 0\n3 1 2 3 0\n";
 
 struct buffer {
   char bytes[8192];
@@ -56,7 +58,8 @@ static void make_text_stl(struct buffer *b)
     b->size += (size_t)sprintf(b->bytes + b->size, " facet normal 0 0 0\n  outer loop\n");
     for (int k = 0; k < 3; k++) {
       const float *x = corner[face[f][k]];
-      b->size += (size_t)sprintf(b->bytes + b->size, "   vertex %g %g %g\n", (double)x[0], (double)x[1], (double)x[2]);
+      b->size += (size_t)sprintf(b->bytes + b->size, "   vertex %g %g %g\n", (double)x[0], (double)x[1],
+                                 (double)x[2]);
     }
     b->size += (size_t)sprintf(b->bytes + b->size, "  endloop\n endfacet\n");
   }
@@ -66,10 +69,11 @@ static void make_text_stl(struct buffer *b)
 static void make_binary_ply(struct buffer *b, bool big)
 {
   *b = (struct buffer){.size = 0};
-  b->size = (size_t)sprintf(b->bytes,
-                            "ply\nformat %s 1.0\nelement vertex 4\nproperty double x\nproperty double y\n"
-                            "property double z\nelement face 4\nproperty list uchar uint vertex_index\nend_header\n",
-                            big ? "binary_big_endian" : "binary_little_endian");
+  b->size = (size_t)sprintf(
+      b->bytes,
+      "ply\nformat %s 1.0\nelement vertex 4\nproperty double x\nproperty double y\n"
+      "property double z\nelement face 4\nproperty list uchar uint vertex_index\nend_header\n",
+      big ? "binary_big_endian" : "binary_little_endian");
   for (int v = 0; v < 4; v++)
     for (int d = 0; d < 3; d++) {
       const double x = (double)corner[v][d];
