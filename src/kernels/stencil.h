@@ -67,6 +67,9 @@ static inline struct batch batch_at(const struct transfer *t, int32_t s, int32_t
   return batch;
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion" /* the intrinsic's own macro, without optimisation */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 static inline v8 batch_gather(const double *array, const int32_t index[LANES])
 {
 #if defined __AVX512F__
@@ -77,6 +80,7 @@ static inline v8 batch_gather(const double *array, const int32_t index[LANES])
   return a;
 #endif
 }
+#pragma GCC diagnostic pop
 
 /* State of the eight. */
 static inline v8 batch_load(const double *array, const struct batch *batch)
