@@ -219,6 +219,5 @@ int cmd_run(int argc, char **argv)
   const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
   mem_free(run.machine);
   comm_stop(&run.comm);
-  signals_release();
   return exit_code;
 }

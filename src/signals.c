@@ -11,7 +11,6 @@ static const struct {
 enum { CAUGHT = sizeof caught / sizeof *caught };
 
 static volatile sig_atomic_t seen;
-static struct sigaction before[CAUGHT];
 
 static void note(int number)
 {
@@ -30,12 +29,7 @@ void signals_catch(void)
   struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
   seen = REQUEST_NONE;
-  for (int k = 0; k < CAUGHT; k++) sigaction(caught[k].number, &action, &before[k]);
-}
-
-void signals_release(void)
-{
-  for (int k = 0; k < CAUGHT; k++) sigaction(caught[k].number, &before[k], NULL);
+  for (int k = 0; k < CAUGHT; k++) sigaction(caught[k].number, &action, NULL);
 }
 
 enum request signals_seen(void)

@@ -16,9 +16,9 @@ enum request {
   REQUEST_INT
 };
 
-/* SIGUSR1, SIGTERM and SIGINT from now on; signals_release() gives them back what they did before. */
+/* SIGUSR1, SIGTERM and SIGINT from now on and to the end of the process: a launcher that sees one rank leave
+ * ends the others with SIGTERM, and that must not change the exit code of one that is about to leave too. */
 void signals_catch(void);
-void signals_release(void);
 
 /* REQUEST_NONE, or the most urgent that came. */
 enum request signals_seen(void);

@@ -298,7 +298,9 @@ static double stable_step(const struct sim *sim)
   const struct scene *scene = sim->scene;
   if (scene->step > 0.0) return scene->step;
   double speed = sim->max_speed;
-  for (int k = 0; k < scene->body_count; k++) speed = fmax(speed, body_max_speed(&scene->bodies[k]));
+  const double soon = sim->time + scene->max_step;
+  for (int k = 0; k < scene->body_count; k++)
+    speed = fmax(speed, body_max_speed_between(&scene->bodies[k], sim->time, soon));
   double dt = scene->max_step;
   if (speed > 0.0) dt = fmin(dt, scene->cfl * scene->spacing / speed);
   const double gravity = vec_norm(scene->gravity);

@@ -67,7 +67,10 @@ int firn_scene_load(struct firn_scene **out, MPI_Comm comm, const char *path, co
 int firn_scene_parse(struct firn_scene **out, const char *name, const char *text,
                      const char *const *overrides, int count, struct firn_error *err);
 
-/* Accepts NULL; sets *scene to NULL. No simulation made from it may be alive. Not collective. */
+/* Accepts NULL; sets *scene to NULL. No simulation made from it may be alive. Collective over the
+ * communicator that loaded it if the scene's shapes are made from files (meshes, images, level-set keys),
+ * since the ranks of a node share what was read; such files are read by firn_scene_load() or, after
+ * firn_scene_parse(), by the first firn_sim_create(). Not collective otherwise. */
 void firn_scene_destroy(struct firn_scene **scene);
 
 /* Not collective, cannot fail. Strings belong to the scene. `output` is the folder that frames go to,

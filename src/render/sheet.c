@@ -41,6 +41,28 @@ int sheet_layout(const struct sheet_request *request, struct sheet_layout *layou
   return FIRN_OK;
 }
 
+/* A frame does not say where its scene lay, and so where the files are that its shapes are made of: beside
+ * the frame, here, or in scenes/. Bodies whose files are nowhere are left out. */
+static void read_stored(const char *stored, const char *frame, struct scene **out)
+{
+  const char *const places[] = {frame, "scene.yml", "scenes/scene.yml", NULL};
+  struct error why = {.code = FIRN_OK};
+  for (int k = 0; places[k]; k++) {
+    scene_destroy(out);
+    if (scene_parse(out, places[k], stored, NULL, 0, &why) != FIRN_OK) {
+      log_warn("no bodies are drawn, since the scene in the frame cannot be read: %s", why.text);
+      return;
+    }
+    if (scene_load(*out, NULL, &why) == FIRN_OK) return;
+  }
+  for (int b = 0; b < (*out)->body_count; b++) {
+    struct body *body = &(*out)->bodies[b];
+    if (shape_is_ready(&body->shape)) continue;
+    log_warn("the body '%s' is not drawn, since its file is not found; give --scene", body->name);
+    shape_destroy(&body->shape);
+  }
+}
+
 /* The scene that the request names, or else the first frame's own; *out may stay NULL in the second case. */
 static int find_scene(const struct sheet_request *request, const struct frame *first, struct scene **out,
                       struct error *err)
@@ -55,9 +77,7 @@ static int find_scene(const struct sheet_request *request, const struct frame *f
     return code;
   }
   const char *stored = first->resolved ? first->resolved : first->scene;
-  struct error why = {.code = FIRN_OK};
-  if (stored && scene_parse(out, request->frames[0], stored, NULL, 0, &why) != FIRN_OK)
-    log_warn("no bodies are drawn, since the scene in the frame cannot be read: %s", why.text);
+  if (stored) read_stored(stored, request->frames[0], out);
   return FIRN_OK;
 }
 

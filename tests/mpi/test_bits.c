@@ -167,7 +167,9 @@ static void test_moving_cuts(void)
   struct run run = check_same(scene, ISA_COUNT, 60, what);
   balance_every = 0;
   check_happened(&run, what);
-  CHECK(all.size == 1 || run.totals.rebalanced > 2);
+  if (all.rank == 0) printf("%28s cuts moved %lld times\n", "", (long long)run.totals.rebalanced);
+  /* Seven slabs of at least four planes have little room left in this domain. */
+  if (all.size > 1) CHECK(run.totals.rebalanced > (all.size < 7 ? 2 : 0));
   state_free(&run.state);
   scene_destroy(&scene);
 }
