@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: firn bench [--particles N]... [--repeat N] [--isa NAME] [--json FILE] [--compare OLD.json]\n"
+    "usage: firn bench [--particles N]... [--repeat N] [--only TEXT] [--isa NAME] [--json FILE]\n"
+    "                  [--compare OLD.json]\n"
     "       mpirun -n RANKS firn bench ...\n"
     "\n"
     "Prints a table of every kernel and phase: particles a second on one core, and its time as a ratio to\n"
@@ -33,6 +34,7 @@ static const char usage[] =
     "\n"
     "  --particles N     a size to measure; may be given several times (100000 and 1000000)\n"
     "  --repeat N        repetitions, of which the fastest counts (5)\n"
+    "  --only TEXT       the workloads whose name begins so: \"explicit flip\", \"semi\"\n"
     "  --isa NAME        portable, avx2 or avx512\n"
     "  --json FILE       write the figures there too\n"
     "  --compare FILE    show each figure beside that of an earlier --json\n";
@@ -51,7 +53,7 @@ struct bench {
   enum isa isa;
   int64_t sizes[MAX_SIZES];
   int size_count, repeat;
-  const char *json, *compare;
+  const char *only, *json, *compare;
   bool help;
   struct row rows[MAX_ROWS];
   int row_count;
@@ -71,9 +73,10 @@ static int read_count(const char *option, const char *text, int64_t most, int64_
 
 static int read_options(int argc, char **argv, struct bench *b, struct error *err)
 {
-  enum { PARTICLES = 1000, REPEAT, ISA, JSON, COMPARE, HELP };
+  enum { PARTICLES = 1000, REPEAT, ONLY, ISA, JSON, COMPARE, HELP };
   static const struct option known[] = {{"particles", required_argument, NULL, PARTICLES},
                                         {"repeat", required_argument, NULL, REPEAT},
+                                        {"only", required_argument, NULL, ONLY},
                                         {"isa", required_argument, NULL, ISA},
                                         {"json", required_argument, NULL, JSON},
                                         {"compare", required_argument, NULL, COMPARE},
@@ -96,6 +99,7 @@ static int read_options(int argc, char **argv, struct bench *b, struct error *er
       code = read_count("--repeat", optarg, 1000, &value, err);
       b->repeat = (int)value;
       break;
+    case ONLY: b->only = optarg; break;
     case ISA: code = isa_by_name(optarg, &b->isa, err); break;
     case JSON: b->json = optarg; break;
     case COMPARE: b->compare = optarg; break;
@@ -338,7 +342,8 @@ static int run_bench(struct bench *b, struct error *err)
   for (int s = 0; s < b->size_count && !code; s++) {
     bench_floor(b, kernels, b->sizes[s]);
     for (size_t w = 0; w < sizeof workloads / sizeof *workloads && !code; w++)
-      code = bench_steps(b, &workloads[w], b->sizes[s], err);
+      if (!b->only || strncmp(workloads[w].name, b->only, strlen(b->only)) == 0)
+        code = bench_steps(b, &workloads[w], b->sizes[s], err);
   }
   if (!code && b->comm.rank == 0) print_rows(b, kernels, old);
   if (!code && b->comm.rank == 0 && b->json) code = write_json(b, kernels, err);

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE
 #include "base/memory.h"
 
 #include "base/log.h"
@@ -6,14 +7,29 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Large arrays start at different distances from a page boundary. Kernels walk dozens of them at the same
  * index; were they all aligned alike, every one would fall into the same set of the L1 cache, and loads would
  * wait for stores that only look like theirs. */
 enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, HEADER = 64 };
 
+/* Arrays of this size ask for huge pages: dozens of streams at once need more small pages than a TLB holds.
+ */
+enum { HUGE_FROM = 1 << 22 };
+
 static atomic_long blocks;
 static atomic_uint large_blocks;
+
+static void advise_huge(char *raw, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+  char *page = raw + (PAGE - (uintptr_t)raw % PAGE) % PAGE;
+  madvise(page, bytes - (size_t)(page - raw), MADV_HUGEPAGE); /* where it is refused, small pages do */
+#else
+  (void)raw, (void)bytes;
+#endif
+}
 
 void *mem_alloc(size_t count, size_t size)
 {
@@ -27,6 +43,7 @@ void *mem_alloc(size_t count, size_t size)
     firn_fatal("out of memory: %.1f MiB more are needed; use more nodes or fewer particles",
                (double)bytes / 1048576.0);
   char *block = raw + before;
+  if (bytes >= HUGE_FROM) advise_huge(raw, before + bytes);
   memcpy(block - sizeof raw, &raw, sizeof raw);
   memset(block, 0, bytes);
   atomic_fetch_add(&blocks, 1);

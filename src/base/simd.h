@@ -19,6 +19,7 @@ enum { LANES = 8 };
 
 typedef double v8 __attribute__((vector_size(64)));
 typedef int64_t m8 __attribute__((vector_size(64)));
+typedef int32_t i8 __attribute__((vector_size(32)));
 typedef double v8_unaligned __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double v8_aligned __attribute__((vector_size(64), may_alias));
 
@@ -44,6 +45,36 @@ static inline void v8_store_some(double *p, v8 a, int count)
     v8_store(p, a);
   else
     memcpy(p, &a, (size_t)count * sizeof(double));
+}
+
+/* The same past the caches, for what is not read again soon; p must be 64-byte aligned where count is LANES.
+ * v8_stream_end() before another thread reads it. */
+static inline void v8_stream_some(double *p, v8 a, int count)
+{
+#if defined __AVX512F__
+  if (count == LANES) {
+    _mm512_stream_pd(p, (__m512d)a);
+    return;
+  }
+#elif defined __AVX2__
+  if (count == LANES) {
+    union {
+      v8 v;
+      __m256d half[2];
+    } x = {a};
+    _mm256_stream_pd(p, x.half[0]);
+    _mm256_stream_pd(p + 4, x.half[1]);
+    return;
+  }
+#endif
+  v8_store_some(p, a, count);
+}
+
+static inline void v8_stream_end(void)
+{
+#if defined __AVX2__
+  _mm_sfence();
+#endif
 }
 
 /* p must be 64-byte aligned. */
@@ -123,6 +154,29 @@ static inline bool m8_any(m8 mask)
 #endif
 }
 
+/* Whether a > b in any lane. */
+static inline bool v8_any_greater(v8 a, v8 b)
+{
+#if defined __AVX512F__
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0;
+#else
+  return m8_any(a > b);
+#endif
+}
+
+/* Whether the eight are a, a + 1, a + 2, ... */
+static inline bool i8_is_run(i8 a)
+{
+  const i8 apart = a ^ ((i8){0, 1, 2, 3, 4, 5, 6, 7} + a[0]);
+#if defined __AVX2__
+  return _mm256_testz_si256((__m256i)apart, (__m256i)apart);
+#else
+  int32_t any = 0;
+  for (int l = 0; l < LANES; l++) any |= apart[l];
+  return any == 0;
+#endif
+}
+
 static inline int m8_count(m8 mask)
 {
 #if defined __AVX512DQ__
@@ -147,14 +201,34 @@ static inline m8 m8_clamp(m8 a, int64_t low, int64_t high)
   return (below & low) | (above & high) | (a & ~(below | above));
 }
 
+/* x where a > b, y elsewhere: as v8_select(a > b, x, y), without a trip of the mask through a vector. */
+static inline v8 v8_where_greater(v8 a, v8 b, v8 x, v8 y)
+{
+#if defined __AVX512F__
+  return (v8)_mm512_mask_blend_pd(_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ), (__m512d)y,
+                                  (__m512d)x);
+#else
+  return v8_select(a > b, x, y);
+#endif
+}
+
+/* The second where they are equal or either is no number, as the instruction does it. */
 static inline v8 v8_min(v8 a, v8 b)
 {
+#if defined __AVX512F__
+  return (v8)_mm512_min_pd((__m512d)a, (__m512d)b);
+#else
   return v8_select(a < b, a, b);
+#endif
 }
 
 static inline v8 v8_max(v8 a, v8 b)
 {
+#if defined __AVX512F__
+  return (v8)_mm512_max_pd((__m512d)a, (__m512d)b);
+#else
   return v8_select(a > b, a, b);
+#endif
 }
 
 static inline v8 v8_abs(v8 a)

@@ -98,47 +98,85 @@ static void store_keys(const struct transfer *t, int32_t s, int count, const v8 
   result->outside += m8_count(~inside & m8_first(count));
 }
 
-/* Steps 7 to 10 for particles s .. s + lanes - 1, from their gathered rows. */
-static void update_batch(struct transfer *t, int32_t s, int32_t left, const double *gathered,
-                         const double *affine, const struct near_bodies *near, struct extremes *most,
-                         struct step_result *result)
+/* Eight particles between the gather and their new state. */
+struct update {
+  struct batch batch;
+  int32_t s;       /* the first */
+  v8 v[3];         /* grid velocity at the particle, less its share of the old one for FLIP */
+  v8 norm2;        /* of the velocity gradient, squared */
+  v8 trial[9], jp; /* F_E and J_P */
+  struct snow_lanes material;
+  struct snow_returned found;
+};
+
+/* Step 7 up to the trial F_E, from the particles' gathered rows. */
+ALWAYS_INLINE void update_begin(const struct transfer *t, int32_t s, int32_t left, const double *gathered,
+                                const double *affine, struct update *u)
 {
   const struct particles *p = t->p;
-  const struct scratch *next = t->next;
   const struct grid_frame *frame = &t->grid->frame;
-  const struct batch batch = batch_at(t, s, left);
-  const m8 live = m8_first(batch.count);
-  const v8 dt = v8_set(t->dt), zero = v8_set(0.0);
-  v8 rows[16], g[9], f[9], trial[9], v[3], x[3];
+  u->s = s;
+  u->batch = batch_at(t, s, left);
+  v8 rows[16], g[9], f[9];
   gathered_lanes(gathered, rows);
   gathered_gradient(frame, rows, stencil_scale(frame, t->mls ? OFFSET : GRADIENT), g);
   if (t->affine && !t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
   if (t->affine) {
     v8 b[9];
     gathered_gradient(frame, rows, frame->spacing, b);
-    for (int k = 0; k < 9; k++) v8_store_some(next->b[k] + s, b[k], batch.count);
+    for (int k = 0; k < 9; k++) v8_stream_some(t->next->b[k] + s, b[k], u->batch.count);
   }
-
-  v8 norm2 = zero;
+  for (int d = 0; d < 3; d++) u->v[d] = rows[1 + d];
+  u->norm2 = v8_set(0.0);
   for (int k = 0; k < 9; k++) {
-    norm2 = v8_fma(g[k], g[k], norm2);
-    f[k] = batch_load(p->fe[k], &batch);
+    u->norm2 = v8_fma(g[k], g[k], u->norm2);
+    f[k] = batch_load(p->fe[k], &u->batch);
   }
-  snow_multiply(g, f, trial);
-  for (int k = 0; k < 9; k++) trial[k] = v8_fma(dt, trial[k], f[k]);
-  const struct snow_lanes material = batch_material(t, &batch);
-  v8 jp = batch_load(p->jp, &batch);
-  const struct snow_returned found = snow_return(&material, trial, &jp);
-  for (int k = 0; k < 9; k++) v8_store_some(next->fe[k] + s, trial[k], batch.count);
-  v8_store_some(next->jp + s, jp, batch.count);
+  snow_multiply(g, f, u->trial);
+  for (int k = 0; k < 9; k++) u->trial[k] = v8_fma(v8_set(t->dt), u->trial[k], f[k]);
+  u->material = batch_material(t, &u->batch);
+  u->jp = batch_load(p->jp, &u->batch);
+}
 
-  const v8 flip = v8_set(t->affine ? 0.0 : t->flip);
-  for (int d = 0; d < 3; d++) {
-    x[d] = batch_load(p->x[d], &batch);
-    v[d] = rows[1 + d];
-    if (!t->affine && t->flip != 0.0) v[d] = v8_fma(flip, batch_load(p->v[d], &batch), v[d]);
+/* The plastic part of step 7 for n batches. */
+ALWAYS_INLINE void update_return(int n, struct update u[])
+{
+  struct snow_lanes material[POLAR_MOST];
+  struct snow_returned found[POLAR_MOST];
+  v8 f[POLAR_MOST][9], jp[POLAR_MOST];
+  for (int b = 0; b < n; b++) {
+    material[b] = u[b].material;
+    jp[b] = u[b].jp;
+    for (int k = 0; k < 9; k++) f[b][k] = u[b].trial[k];
   }
-  if (near->count) result->contacts += collide_lanes(near, batch.count, x, v);
+  snow_return(n, material, f, jp, found);
+  for (int b = 0; b < n; b++) {
+    u[b].found = found[b];
+    u[b].jp = jp[b];
+    for (int k = 0; k < 9; k++) u[b].trial[k] = f[b][k];
+  }
+}
+
+/* Steps 8 to 10, and what the step must know of these particles. */
+static void update_end(struct transfer *t, const struct update *u, const struct near_bodies *near,
+                       struct extremes *most, struct step_result *result)
+{
+  const struct particles *p = t->p;
+  const struct scratch *next = t->next;
+  const struct grid_frame *frame = &t->grid->frame;
+  const struct batch *batch = &u->batch;
+  const int32_t s = u->s;
+  const m8 live = m8_first(batch->count);
+  const v8 dt = v8_set(t->dt), zero = v8_set(0.0);
+  v8 v[3], x[3];
+  for (int k = 0; k < 9; k++) v8_stream_some(next->fe[k] + s, u->trial[k], batch->count);
+  v8_stream_some(next->jp + s, u->jp, batch->count);
+  for (int d = 0; d < 3; d++) {
+    x[d] = batch_load(p->x[d], batch);
+    v[d] = u->v[d];
+    if (!t->affine && t->flip != 0.0) v[d] = v8_fma(v8_set(t->flip), batch_load(p->v[d], batch), v[d]);
+  }
+  if (near->count) result->contacts += collide_lanes(near, batch->count, x, v);
 
   v8 speed2 = zero;
   m8 crossing = {0};
@@ -146,26 +184,27 @@ static void update_batch(struct transfer *t, int32_t s, int32_t left, const doub
     speed2 = v8_fma(v[d], v[d], speed2);
     crossing |= v8_abs(dt * v[d]) > v8_set(frame->spacing);
     x[d] = v8_fma(dt, v[d], x[d]);
-    v8_store_some(next->v[d] + s, v[d], batch.count);
-    v8_store_some(next->x[d] + s, x[d], batch.count);
+    v8_stream_some(next->v[d] + s, v[d], batch->count);
+    v8_stream_some(next->x[d] + s, x[d], batch->count);
   }
-  store_keys(t, s, batch.count, x, result);
+  store_keys(t, s, batch->count, x, result);
 
-  const v8 all = speed2 + norm2 + jp + trial[0] + trial[4] + trial[8];
-  const m8 steep = dt * dt * norm2 > v8_set(0.25), broken = ~(v8_abs(all) <= v8_set(1e300));
-  if (m8_any((steep | found.inverted | crossing | broken) & live)) {
+  const struct snow_returned *found = &u->found;
+  const v8 all = speed2 + u->norm2 + u->jp + u->trial[0] + u->trial[4] + u->trial[8];
+  const m8 steep = dt * dt * u->norm2 > v8_set(0.25), broken = ~(v8_abs(all) <= v8_set(1e300));
+  if (m8_any((steep | found->inverted | crossing | broken) & live)) {
     note_trouble(result, TROUBLE_GRADIENT, steep & live, s);
-    note_trouble(result, TROUBLE_INVERTED, found.inverted & live, s);
+    note_trouble(result, TROUBLE_INVERTED, found->inverted & live, s);
     note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
     note_trouble(result, TROUBLE_NOT_FINITE, broken & live, s);
   }
-  result->plastic += m8_count(found.plastic & live);
+  result->plastic += m8_count(found->plastic & live);
   most->speed2 = v8_max(most->speed2, v8_select(live, speed2, zero));
   if (!t->want_sound) return;
   m8 clamped;
-  const v8 factor = snow_hardening(&material, jp, &clamped) * batch_constant(p->stiffness, &batch);
-  const v8 stiffness = (material.lambda + v8_set(2.0) * material.mu) * factor;
-  const v8 sound2 = stiffness * batch_constant(p->volume, &batch) / batch_constant(p->mass, &batch);
+  const v8 factor = snow_hardening(&u->material, u->jp, &clamped) * batch_constant(p->stiffness, batch);
+  const v8 stiffness = (u->material.lambda + v8_set(2.0) * u->material.mu) * factor;
+  const v8 sound2 = stiffness * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
   most->sound2 = v8_max(most->sound2, v8_select(live, sound2, zero));
 }
 
@@ -210,13 +249,24 @@ static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t f
                               struct step_result *result)
 {
   int32_t done = 0;
-  while (done < waiting) {
-    const int32_t whole = LANES - (first + done) % LANES, left = waiting - done;
-    if (left < whole && !last) break;
-    const int32_t count = left < whole ? left : whole;
-    update_batch(t, first + done, count, w->out[0] + done * GATHERED_DOUBLES,
-                 w->out[1] + done * GATHERED_DOUBLES, near, most, result);
-    done += count;
+  bool more = true;
+  while (more) {
+    struct update u[POLAR_MOST];
+    int n = 0;
+    while (n < POLAR_MOST) {
+      const int32_t whole = LANES - (first + done) % LANES, left = waiting - done;
+      more = left >= whole || (last && left > 0);
+      if (!more) break;
+      const int32_t count = left < whole ? left : whole;
+      update_begin(t, first + done, count, w->out[0] + done * GATHERED_DOUBLES,
+                   w->out[1] + done * GATHERED_DOUBLES, &u[n++]);
+      done += count;
+    }
+    if (n == 2)
+      update_return(2, u);
+    else if (n == 1)
+      update_return(1, u);
+    for (int b = 0; b < n; b++) update_end(t, &u[b], near, most, result);
   }
   const size_t row = GATHERED_DOUBLES * sizeof(double);
   for (int k = 0; k < 2 && done < waiting; k++)
@@ -256,6 +306,7 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
     }
     waiting = update_waiting(t, w, s - waiting, waiting + n, window == end, &near, &most, result);
   }
+  v8_stream_end();
   result->max_speed = fmax(result->max_speed, largest_root(most.speed2));
   result->max_sound = fmax(result->max_sound, largest_root(most.sound2));
 }

@@ -48,7 +48,7 @@ enum { RECORD_X = 0, RECORD_Y = 8, RECORD_VALUE = 48, RECORD_TX = 52, RECORD_TY 
 /* Eight particles in order and where they stand. G2P leaves the new state in the old order, so most are
  * neighbours still, and where all eight are a plain load does. Lanes behind the last particle repeat it. */
 struct batch {
-  int32_t slot[LANES] __attribute__((aligned(32))), home[LANES] __attribute__((aligned(32)));
+  i8 slot, home;
   int count; /* lanes that are particles */
   bool dense;
 };
@@ -56,24 +56,27 @@ struct batch {
 static inline struct batch batch_at(const struct transfer *t, int32_t s, int32_t left)
 {
   struct batch batch = {.count = left < LANES ? left : LANES};
-  for (int l = 0; l < LANES; l++) {
-    const int32_t k = s + (l < batch.count ? l : batch.count - 1);
-    batch.slot[l] = t->slot[k];
-    batch.home[l] = t->home[k];
+  if (left >= LANES) {
+    memcpy(&batch.slot, t->slot + s, sizeof batch.slot);
+    memcpy(&batch.home, t->home + s, sizeof batch.home);
+  } else {
+    for (int l = 0; l < LANES; l++) {
+      const int32_t k = s + (l < left ? l : left - 1);
+      batch.slot[l] = t->slot[k];
+      batch.home[l] = t->home[k];
+    }
   }
-  int apart = 0;
-  for (int l = 1; l < LANES; l++) apart |= batch.slot[l] ^ (batch.slot[0] + l);
-  batch.dense = apart == 0;
+  batch.dense = i8_is_run(batch.slot);
   return batch;
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion" /* the intrinsic's own macro, without optimisation */
 #pragma GCC diagnostic ignored "-Wsign-conversion"
-static inline v8 batch_gather(const double *array, const int32_t index[LANES])
+static inline v8 batch_gather(const double *array, i8 index)
 {
 #if defined __AVX512F__
-  return (v8)_mm512_i32gather_pd(_mm256_load_si256((const __m256i *)index), array, 8);
+  return (v8)_mm512_i32gather_pd((__m256i)index, array, 8);
 #else
   v8 a;
   for (int l = 0; l < LANES; l++) a[l] = array[index[l]];
@@ -108,7 +111,7 @@ static inline v8 stencil_floor(v8 u)
 {
   const v8 magic = v8_set(0x1.8p52);
   const v8 r = (u + magic) - magic;
-  return r - v8_select(r > u, v8_set(1.0), v8_set(0.0));
+  return v8_where_greater(r, u, r - v8_set(1.0), r);
 }
 
 /* Weights w[0..3] and derivatives w[4..7] of eight particles on one axis; u is the position in cells. The

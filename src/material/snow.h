@@ -177,32 +177,58 @@ struct snow_returned {
   m8 inverted; /* some singular value was <= 0 before the clamp */
 };
 
-/* Step 7: the trial F_E in f is brought back to the allowed stretches, what is cut off goes to J_P. A lane in
- * which nothing is clamped keeps the bits of both. */
-static inline struct snow_returned snow_return(const struct snow_lanes *m, v8 f[9], v8 *jp)
+/* Whether the stretches 1 + eigenvalues of E (see polar_strain) are surely allowed: by Gershgorin's circles,
+ * so that most particles of resting or flying snow need no eigenvalues. */
+static inline m8 snow_surely_elastic(const struct snow_lanes *m, const v8 d[3], const v8 o[3])
 {
-  struct principal frame;
-  principal3(f, &frame);
-  struct snow_returned found = {(m8){0}, (m8){0}};
-  v8 ratio = v8_set(1.0), clamped[3];
-  for (int d = 0; d < 3; d++) {
-    const v8 sigma = v8_set(1.0) + frame.strain[d];
-    clamped[d] = v8_max(m->stretch_low, v8_min(sigma, m->stretch_high));
-    found.plastic |= clamped[d] != sigma;
-    found.inverted |= sigma <= v8_set(0.0);
-    ratio *= sigma / clamped[d];
+  const v8 a[3] = {v8_abs(o[0]), v8_abs(o[1]), v8_abs(o[2])}, one = v8_set(1.0);
+  v8 low = d[0] - (a[1] + a[2]), high = d[0] + (a[1] + a[2]);
+  for (int i = 1; i < 3; i++) {
+    const v8 radius = a[(i + 1) % 3] + a[(i + 2) % 3];
+    low = v8_min(low, d[i] - radius);
+    high = v8_max(high, d[i] + radius);
   }
-  if (!m8_any(found.plastic)) return found;
-  *jp = v8_select(found.plastic, *jp * ratio, *jp);
-  for (int i = 0; i < 3; i++) {
-    const v8 x = frame.u[3 * i] * clamped[0], y = frame.u[3 * i + 1] * clamped[1],
-             z = frame.u[3 * i + 2] * clamped[2];
-    for (int k = 0; k < 3; k++) {
-      const v8 back = v8_fma(x, frame.v[3 * k], v8_fma(y, frame.v[3 * k + 1], z * frame.v[3 * k + 2]));
-      f[3 * i + k] = v8_select(found.plastic, back, f[3 * i + k]);
+  return (low > m->stretch_low - one) & (high < m->stretch_high - one);
+}
+
+/* Step 7 for n times eight particles: the trial F_E in f is brought back to the allowed stretches, what is
+ * cut off goes to J_P. A lane in which nothing is clamped keeps the bits of both. */
+POLAR_INLINE void snow_return(int n, const struct snow_lanes m[], v8 f[][9], v8 jp[],
+                              struct snow_returned found[])
+{
+  v8 r[POLAR_MOST][9], e[POLAR_MOST][3], o[POLAR_MOST][3];
+  m8 far[POLAR_MOST], elastic[POLAR_MOST], rest = {0};
+  polar_strain(n, (const v8(*)[9])f, r, e, o, far);
+  for (int b = 0; b < n; b++) {
+    elastic[b] = snow_surely_elastic(&m[b], e[b], o[b]) & ~far[b];
+    rest |= ~elastic[b];
+    found[b] = (struct snow_returned){(m8){0}, (m8){0}};
+  }
+  if (!m8_any(rest)) return;
+  struct principal frame[POLAR_MOST];
+  principal_frames(n, (const v8(*)[9])f, (const v8(*)[9])r, e, o, far, frame);
+  for (int b = 0; b < n; b++) {
+    v8 sigma[3], clamped[3];
+    for (int d = 0; d < 3; d++) {
+      sigma[d] = v8_set(1.0) + frame[b].strain[d];
+      clamped[d] = v8_max(m[b].stretch_low, v8_min(sigma[d], m[b].stretch_high));
+      found[b].plastic |= clamped[d] != sigma[d];
+      found[b].inverted |= sigma[d] <= v8_set(0.0);
+    }
+    const m8 plastic = found[b].plastic &= ~elastic[b];
+    found[b].inverted &= ~elastic[b];
+    if (!m8_any(plastic)) continue;
+    const v8 ratio = sigma[0] * sigma[1] * sigma[2] / (clamped[0] * clamped[1] * clamped[2]);
+    jp[b] = v8_select(plastic, jp[b] * ratio, jp[b]);
+    const v8 *u = frame[b].u, *v = frame[b].v;
+    for (int i = 0; i < 3; i++) {
+      const v8 x = u[3 * i] * clamped[0], y = u[3 * i + 1] * clamped[1], z = u[3 * i + 2] * clamped[2];
+      for (int k = 0; k < 3; k++) {
+        const v8 back = v8_fma(x, v[3 * k], v8_fma(y, v[3 * k + 1], z * v[3 * k + 2]));
+        f[b][3 * i + k] = v8_select(plastic, back, f[b][3 * i + k]);
+      }
     }
   }
-  return found;
 }
 
 #endif

@@ -157,10 +157,11 @@ static void probe_give_back(const struct snow_constants *m, lane f[9], lane jp, 
 {
   const uint32_t material[LANES] = {0};
   const struct snow_lanes lanes = snow_gather(m, material);
-  v8 a[9], j = v8_load(jp);
-  load((const lane *)f, 9, a);
-  const struct snow_returned found = snow_return(&lanes, a, &j);
-  store(a, 9, f);
+  v8 a[1][9], j = v8_load(jp);
+  struct snow_returned found;
+  load((const lane *)f, 9, a[0]);
+  snow_return(1, &lanes, a, &j, &found);
+  store(a[0], 9, f);
   v8_store(jp, j);
   store_mask(found.plastic, plastic);
   store_mask(found.inverted, inverted);
