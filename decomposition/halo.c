@@ -96,18 +96,16 @@ static int64_t shared_doubles(const struct grid *g, int32_t plane)
   return (int64_t)(g->plane_tile[plane + g->frame.support - 1] - g->plane_tile[plane]) * TILE_DOUBLES;
 }
 
-static void send_doubles(struct halo *h, const double *data, int64_t count, int to, int tag,
-                         MPI_Request *request)
+static void send_doubles(struct halo *h, const double *data, int64_t count, int to, int tag)
 {
-  MPI_Isend(data, comm_count(count), MPI_DOUBLE, to, tag, h->comm->mpi, request);
+  MPI_Isend(data, comm_count(count), MPI_DOUBLE, to, tag, h->comm->mpi, &h->pending[h->pending_count++]);
   h->messages++;
   h->bytes += count * (int64_t)sizeof(double);
 }
 
-void halo_exchange(struct halo *h, struct grid *g, const enum grid_group *groups, int count)
+void halo_begin(struct halo *h, struct grid *g, const enum grid_group *groups, int count)
 {
-  MPI_Request receive[4], send[4];
-  int receives = 0, sends = 0;
+  h->pending_count = 0;
   const int64_t parts = h->right >= 0 ? grid_apart_offset(g, g->planes, g->frame.support - 1, 0) : 0;
   if (parts > h->inbox_capacity) {
     h->inbox_capacity = parts + parts / 2;
@@ -120,23 +118,40 @@ void halo_exchange(struct halo *h, struct grid *g, const enum grid_group *groups
     double *group = g->group[groups[k]];
     if (h->left >= 0) /* our own parts are apart, so the left neighbour's chain may land in place */
       MPI_Irecv(group, comm_count(shared_doubles(g, 0)), MPI_DOUBLE, h->left, TAG_CHAIN + k, h->comm->mpi,
-                &receive[receives++]);
+                &h->pending[h->pending_count++]);
     if (h->right >= 0)
       MPI_Irecv(h->inbox[k], comm_count(parts), MPI_DOUBLE, h->right, TAG_APART + k, h->comm->mpi,
-                &receive[receives++]);
+                &h->pending[h->pending_count++]);
   }
   for (int k = 0; k < count; k++) {
     if (h->left >= 0)
       send_doubles(h, g->apart[0][grid_apart_slot(groups[k])],
-                   grid_apart_offset(g, 0, g->frame.support - 1, 0), h->left, TAG_APART + k, &send[sends++]);
+                   grid_apart_offset(g, 0, g->frame.support - 1, 0), h->left, TAG_APART + k);
     if (h->right >= 0)
       send_doubles(h, g->group[groups[k]] + (int64_t)g->plane_tile[g->planes] * TILE_DOUBLES,
-                   shared_doubles(g, g->planes), h->right, TAG_CHAIN + k, &send[sends++]);
+                   shared_doubles(g, g->planes), h->right, TAG_CHAIN + k);
   }
-  MPI_Waitall(receives, receive, MPI_STATUSES_IGNORE);
-  MPI_Waitall(sends, send, MPI_STATUSES_IGNORE); /* the chain is sent from where the sum goes on */
+}
+
+void halo_progress(struct halo *h)
+{
+  int done;
+  if (h->pending_count) MPI_Testall(h->pending_count, h->pending, &done, MPI_STATUSES_IGNORE);
+}
+
+void halo_end(struct halo *h, struct grid *g, const enum grid_group *groups, int count)
+{
+  /* Sends too: the chain is sent from where the sum goes on. */
+  MPI_Waitall(h->pending_count, h->pending, MPI_STATUSES_IGNORE);
+  h->pending_count = 0;
   for (int k = 0; k < count; k++) {
     if (h->left >= 0) grid_add_apart(g, groups[k], 0, g->apart[0][grid_apart_slot(groups[k])]);
     if (h->right >= 0) grid_add_apart(g, groups[k], g->planes, h->inbox[k]);
   }
+}
+
+void halo_exchange(struct halo *h, struct grid *g, const enum grid_group *groups, int count)
+{
+  halo_begin(h, g, groups, count);
+  halo_end(h, g, groups, count);
 }

@@ -16,6 +16,8 @@
 struct halo {
   const struct comm *comm;
   int left, right; /* ranks, or -1 */
+  MPI_Request pending[8];
+  int pending_count;
   double *inbox[2];
   int64_t inbox_capacity;
   uint64_t *keys[4]; /* tile lists: to the left, to the right, from the left, from the right */
@@ -30,7 +32,15 @@ void halo_destroy(struct halo **halo);
  * tiles. Called by all ranks. */
 void halo_agree(struct halo *halo, const struct slabs *slabs, struct grid *grid);
 
-/* Completes the sums of one or two groups on all shared planes. Two groups: the first is GROUP_MOMENTUM. */
+/* Completes the sums of one or two groups on all shared planes. Two groups: the first is GROUP_MOMENTUM.
+ * halo_begin() when the rank's contributions to shared planes are there, apart on the left; until halo_end()
+ * they must not be touched, while the other planes may be worked on. halo_progress() in between moves
+ * messages on, if MPI does not do so by itself. */
+void halo_begin(struct halo *halo, struct grid *grid, const enum grid_group *groups, int count);
+void halo_progress(struct halo *halo);
+void halo_end(struct halo *halo, struct grid *grid, const enum grid_group *groups, int count);
+
+/* Both at once. */
 void halo_exchange(struct halo *halo, struct grid *grid, const enum grid_group *groups, int count);
 
 #endif

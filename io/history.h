@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum { HISTORY_PHASES = 8 };
+enum { HISTORY_PHASES = 9 };
 
 struct history_row {
   int64_t step;

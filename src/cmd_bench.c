@@ -11,6 +11,7 @@
 #include "base/timer.h"
 #include "base/version.h"
 #include "commands.h"
+#include "decomposition/reduce.h"
 #include "io/file.h"
 #include "io/frame.h"
 #include "launch.h"
@@ -280,6 +281,48 @@ static int bench_steps(struct bench *b, const struct workload *w, int64_t partic
   return code;
 }
 
+/* Parts that a step has many of or a run has few of: one exchange of shared planes and one allreduce (of a CR
+ * iteration), and a frame, written to the folder that frames go to by default and removed again. */
+static int bench_parts(struct bench *b, int64_t particles, struct error *err)
+{
+  enum { ROUNDS = 20 };
+  struct scene *scene = NULL;
+  struct sim *sim = NULL;
+  int code = make_sim(b, &workloads[0], particles, &scene, &sim, err);
+  if (!code) code = sim_step(sim, err);
+  double halo = INFINITY, sums = INFINITY, frame = INFINITY;
+  char *path = code ? NULL : frame_path(scene->output, 0),
+       *folder = code ? NULL : file_join(scene->output, "frames");
+  for (int k = 0; k < b->repeat && !code; k++) {
+    const enum grid_group group = GROUP_AR;
+    struct exact_sum dots[4] = {{{0}}};
+    grid_clear(sim->grid, group);
+    double start = timer_now();
+    for (int round = 0; round < ROUNDS; round++) halo_exchange(sim->halo, sim->grid, &group, 1);
+    halo = fmin(halo, (timer_now() - start) / ROUNDS);
+    start = timer_now();
+    for (int round = 0; round < ROUNDS; round++) reduce_exact(&b->comm, dots, 4);
+    sums = fmin(sums, (timer_now() - start) / ROUNDS);
+    code = comm_agree(&b->comm, b->comm.rank == 0 ? file_make_folder(folder, err) : FIRN_OK, err);
+    sim_tidy(sim);
+    start = timer_now();
+    if (!code) code = frame_write(&b->comm, scene, sim->p, &(struct frame_info){0}, err);
+    frame = fmin(frame, timer_now() - start);
+    if (b->comm.rank == 0) unlink(path);
+  }
+  if (!code && b->comm.size > 1) {
+    add_row(b, sim->particles, halo, "one exchange of shared planes");
+    add_row(b, sim->particles, sums, "one allreduce of 4 sums");
+  }
+  if (!code) add_row(b, sim->particles, frame, "frame, to the disk");
+  if (folder && b->comm.rank == 0 && rmdir(folder) == 0) rmdir(scene->output); /* if they are empty now */
+  mem_free(path);
+  mem_free(folder);
+  sim_destroy(&sim);
+  scene_destroy(&scene);
+  return code;
+}
+
 /* --- report
  * ------------------------------------------------------------------------------------------------------ */
 
@@ -344,6 +387,7 @@ static int run_bench(struct bench *b, struct error *err)
     for (size_t w = 0; w < sizeof workloads / sizeof *workloads && !code; w++)
       if (!b->only || strncmp(workloads[w].name, b->only, strlen(b->only)) == 0)
         code = bench_steps(b, &workloads[w], b->sizes[s], err);
+    if (!code && !b->only) code = bench_parts(b, b->sizes[s], err);
   }
   if (!code && b->comm.rank == 0) print_rows(b, kernels, old);
   if (!code && b->comm.rank == 0 && b->json) code = write_json(b, kernels, err);

@@ -5,15 +5,21 @@
 #include <math.h>
 #include <string.h>
 
+/* A single thread may have two chunks (grid.h, edge_apart). */
+static int worker_count(const struct crew *crew)
+{
+  return crew->size < 2 ? 2 : crew->size;
+}
+
 void crew_create(struct crew *crew, int threads)
 {
   crew->size = threads;
-  crew->workers = mem_alloc((size_t)threads, sizeof *crew->workers);
+  crew->workers = mem_alloc((size_t)worker_count(crew), sizeof *crew->workers);
 }
 
 void crew_free(struct crew *crew)
 {
-  for (int w = 0; w < crew->size; w++) workspace_free(&crew->workers[w].work);
+  for (int w = 0; w < worker_count(crew); w++) workspace_free(&crew->workers[w].work);
   mem_free(crew->workers);
   *crew = (struct crew){0};
 }
@@ -35,19 +41,50 @@ static void add_sums(struct exact_sum *to, const struct exact_sum *from, int cou
                                                                                  c < (grid)->chunk_count;    \
                                                                                  c++)
 
-void crew_p2g(struct crew *crew, const struct kernels *kernels, struct transfer *t)
+/* Planes [*begin, *end) of a chunk in a pass. Without an edge apart nothing can be sent to the right before
+ * all is done, so all comes first then. */
+static void planes_of(const struct grid *g, int c, enum pass pass, int32_t *begin, int32_t *end)
+{
+  *begin = g->chunk[c];
+  *end = g->chunk[c + 1];
+  const bool all_first = g->has_right && !g->edge_apart, edge = g->edge_apart && c == g->chunk_count - 1;
+  int32_t first = *begin;
+  if (all_first || edge)
+    first = *end;
+  else if (c == 0 && g->has_left)
+    first = *begin + g->frame.support < *end ? *begin + g->frame.support : *end;
+  if (pass == PASS_EDGES)
+    *end = first;
+  else
+    *begin = first;
+}
+
+static void meanwhile(const struct crew *crew, int c, enum pass pass)
+{
+  if (c == 0 && pass == PASS_INSIDE && crew->meanwhile) crew->meanwhile(crew->context);
+}
+
+void crew_p2g(struct crew *crew, const struct kernels *kernels, struct transfer *t, enum pass pass)
 {
   struct grid *g = t->grid;
   FOR_CHUNKS(crew, g, c)
   {
     struct worker *w = &crew->workers[c];
     struct transfer mine = *t;
-    memset(w->measured, 0, sizeof w->measured);
+    int32_t begin, end;
+    planes_of(g, c, pass, &begin, &end);
+    if (pass == PASS_EDGES) {
+      memset(w->measured, 0, sizeof w->measured);
+      w->hardened_to_limit = 0;
+    }
     mine.measured = w->measured;
     mine.hardened_to_limit = &w->hardened_to_limit;
-    w->hardened_to_limit = 0;
-    for (int32_t plane = g->chunk[c]; plane < g->chunk[c + 1]; plane++) kernels->p2g(&mine, &w->work, plane);
+    for (int32_t plane = begin; plane < end; plane++) {
+      kernels->p2g(&mine, &w->work, plane);
+      meanwhile(crew, c, pass);
+    }
   }
+  if (pass == PASS_EDGES) return;
   for (int c = 0; c < g->chunk_count && t->measuring; c++)
     add_sums(t->measured, crew->workers[c].measured, MEASURED_COUNT);
   grid_join(g, GROUP_MOMENTUM);
@@ -63,13 +100,19 @@ void crew_estimate_volume(struct crew *crew, const struct kernels *kernels, stru
 }
 
 void crew_hessian(struct crew *crew, const struct kernels *kernels, struct transfer *t, enum grid_group in,
-                  enum grid_group out)
+                  enum grid_group out, enum pass pass)
 {
   struct grid *g = t->grid;
   FOR_CHUNKS(crew, g, c)
-  for (int32_t plane = g->chunk[c]; plane < g->chunk[c + 1]; plane++)
-    kernels->hessian(t, &crew->workers[c].work, plane, in, out);
-  grid_join(g, out);
+  {
+    int32_t begin, end;
+    planes_of(g, c, pass, &begin, &end);
+    for (int32_t plane = begin; plane < end; plane++) {
+      kernels->hessian(t, &crew->workers[c].work, plane, in, out);
+      meanwhile(crew, c, pass);
+    }
+  }
+  if (pass == PASS_INSIDE) grid_join(g, out);
 }
 
 static void add_result(struct step_result *to, const struct step_result *from)

@@ -22,9 +22,14 @@ struct worker {
 };
 
 struct crew {
-  int size; /* threads */
-  struct worker *workers;
+  int size;                         /* threads */
+  struct worker *workers;           /* one a chunk */
+  void (*meanwhile)(void *context); /* called by the first worker between planes inside; may be NULL */
+  void *context;
 };
+
+/* What neighbours wait for comes first, the rest while it travels. */
+enum pass { PASS_EDGES, PASS_INSIDE };
 
 void crew_create(struct crew *crew, int threads);
 void crew_free(struct crew *crew);
@@ -32,12 +37,12 @@ void crew_free(struct crew *crew);
 /* After grid_collect() and grid_chunks(): buffers for the chunks. */
 void crew_fit(struct crew *crew, const struct grid *grid);
 
-/* One kernel over all planes of the rank, and the join of the chunks. p2g adds what it measured to
- * t->measured. */
-void crew_p2g(struct crew *crew, const struct kernels *kernels, struct transfer *t);
+/* One kernel over all planes of the rank, in two passes where neighbours wait for the result, and the join of
+ * the chunks after the second. p2g adds what it measured to t->measured. */
+void crew_p2g(struct crew *crew, const struct kernels *kernels, struct transfer *t, enum pass pass);
 void crew_estimate_volume(struct crew *crew, const struct kernels *kernels, struct transfer *t);
 void crew_hessian(struct crew *crew, const struct kernels *kernels, struct transfer *t, enum grid_group in,
-                  enum grid_group out);
+                  enum grid_group out, enum pass pass);
 /* shared_plastic: particles clamped whose stencil touches a plane shared with another rank. */
 void crew_g2p(struct crew *crew, const struct kernels *kernels, struct transfer *t,
               struct step_result *result, int64_t *shared_plastic);

@@ -84,6 +84,7 @@ struct grid {
    * of a chunk keep their contributions to the nodes shared with what lies left of it apart: of chunk 0 for
    * the left neighbour (halo.h), of the others for grid_join(). */
   bool has_left, has_right;
+  bool edge_apart; /* the last chunk is what the right neighbour waits for, so that it may be done first */
   int chunk_count;
   int32_t chunk[MAX_CHUNKS + 1];
   double *apart[MAX_CHUNKS][2]; /* of GROUP_MOMENTUM, and of any other group */

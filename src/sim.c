@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const phase_names[PHASES] = {"build", "p2g", "exchange", "nodes",
-                                         "solve", "g2p", "reduce",   "migrate"};
+const char *const phase_names[PHASES] = {"build", "p2g",    "exchange", "nodes", "solve",
+                                         "g2p",   "reduce", "migrate",  "order"};
 
 /* The axis along which the snow is longest in cells: a property of the scene, never of the ranks. */
 static int choose_axis(const struct sim *sim)
@@ -185,6 +185,11 @@ static int populate(struct sim *sim, struct error *err)
   return code;
 }
 
+static void move_messages_on(void *context)
+{
+  halo_progress(((struct sim *)context)->halo);
+}
+
 static struct sim *create_empty(const struct comm *comm, const struct scene *scene, enum isa isa)
 {
   struct sim *sim = mem_alloc(1, sizeof *sim);
@@ -196,6 +201,8 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->halo = halo_create(&sim->comm);
   sim->balance_every = 16;
   crew_create(&sim->crew, comm->threads < MAX_CHUNKS ? comm->threads : MAX_CHUNKS);
+  sim->crew.meanwhile = move_messages_on;
+  sim->crew.context = sim;
   return sim;
 }
 

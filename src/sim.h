@@ -31,7 +31,8 @@ enum phase {
   PHASE_SOLVE,
   PHASE_G2P,
   PHASE_REDUCE,
-  PHASE_MIGRATE, /* and reorder */
+  PHASE_MIGRATE,
+  PHASE_ORDER, /* by cell and id */
   PHASES
 };
 extern const char *const phase_names[PHASES];

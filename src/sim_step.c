@@ -24,10 +24,13 @@ static void clock_phase(struct sim *sim, enum phase phase, double *since)
 static void rasterise(struct sim *sim, double *clock)
 {
   const enum grid_group groups[2] = {GROUP_MOMENTUM, GROUP_VELOCITY};
+  const int count = transfer_is_fused(&sim->transfer) ? 1 : 2;
   for (int k = 0; k < 2; k++) grid_clear(sim->grid, groups[k]);
-  crew_p2g(&sim->crew, sim->kernels, &sim->transfer);
+  crew_p2g(&sim->crew, sim->kernels, &sim->transfer, PASS_EDGES);
+  halo_begin(sim->halo, sim->grid, groups, count);
+  crew_p2g(&sim->crew, sim->kernels, &sim->transfer, PASS_INSIDE);
   clock_phase(sim, PHASE_P2G, clock);
-  halo_exchange(sim->halo, sim->grid, groups, transfer_is_fused(&sim->transfer) ? 1 : 2);
+  halo_end(sim->halo, sim->grid, groups, count);
   clock_phase(sim, PHASE_EXCHANGE, clock);
 }
 
@@ -51,8 +54,10 @@ static void apply_hessian(void *context, enum grid_group in, enum grid_group out
 {
   struct sim *sim = context;
   grid_clear(sim->grid, out);
-  crew_hessian(&sim->crew, sim->kernels, &sim->transfer, in, out);
-  halo_exchange(sim->halo, sim->grid, &out, 1);
+  crew_hessian(&sim->crew, sim->kernels, &sim->transfer, in, out, PASS_EDGES);
+  halo_begin(sim->halo, sim->grid, &out, 1);
+  crew_hessian(&sim->crew, sim->kernels, &sim->transfer, in, out, PASS_INSIDE);
+  halo_end(sim->halo, sim->grid, &out, 1);
 }
 
 static void reduce_dots(void *context, struct exact_sum *sums, int count)

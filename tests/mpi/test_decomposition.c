@@ -134,6 +134,18 @@ static void add_contributions(struct grid *g, enum grid_group group, uint64_t se
     }
 }
 
+/* What the design sends at the cuts of this rank for one group: to the left its parts of the shared planes,
+ * one more for each plane, to the right the start of their chains. */
+static int64_t designed_bytes(const struct halo *halo, const struct grid *g)
+{
+  int64_t tiles = 0;
+  for (int j = 0; j < g->frame.support - 1; j++) {
+    if (halo->left >= 0) tiles += (j + 1) * (int64_t)(g->plane_tile[j + 1] - g->plane_tile[j]);
+    if (halo->right >= 0) tiles += g->plane_tile[g->planes + j + 1] - g->plane_tile[g->planes + j];
+  }
+  return tiles * TILE_DOUBLES * (int64_t)sizeof(double);
+}
+
 static void exchange_and_check(struct halo *halo, struct grid *g, const struct grid *whole, uint64_t seed)
 {
   const int32_t held = g->planes ? g->node_planes : 0;
@@ -148,7 +160,10 @@ static void exchange_and_check(struct halo *halo, struct grid *g, const struct g
   for (int again = 0; again < 2; again++) { /* as in a solve: several in a row on the same tiles */
     grid_clear(g, single);
     add_contributions(g, single, seed + 300 + (uint64_t)again);
+    const int64_t messages = halo->messages, bytes = halo->bytes;
     halo_exchange(halo, g, &single, 1);
+    CHECK(halo->messages - messages == (halo->left >= 0) + (halo->right >= 0));
+    CHECK(halo->bytes - bytes == designed_bytes(halo, g));
     for (int32_t n = 0; n < held; n++) check_plane(g, whole, single, seed + 300 + (uint64_t)again, n);
   }
 }
