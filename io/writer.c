@@ -301,7 +301,9 @@ static void make_seal(const struct writer *w, struct seal *seal)
 static int commit(const struct writer *w, const struct seal *seal, struct error *err)
 {
   int code = w->plan->sealed ? seal_write(seal, w->temp, err) : FIRN_OK;
-  /* Once more: another start may have taken over while we wrote, and have cleared our file away. */
+  if (code == FIRN_OK) code = file_sync(w->temp, err);
+  /* Once more, with nothing slow left between this and the rename: another start may have taken over while
+   * we wrote, and have cleared our file away. */
   if (w->plan->fence) {
     struct error fenced;
     const int allowed = fence_check(w->plan->fence, &fenced);
