@@ -204,8 +204,11 @@ static int write_rows(struct writer *w, int fd, int c)
     const int64_t left = w->plan->rows - from, rows = left < slice ? left : slice;
     column->gather(column->context, (int32_t)from, (int32_t)rows, w->staging);
     if (w->plan->sealed) seal_add_rows(&entry, w->first + from, rows, w->staging);
-    reason =
-        write_bytes(fd, w->staging, (size_t)rows * size, w->offset[c] + (w->first + from) * (int64_t)size);
+    const int64_t at = w->offset[c] + (w->first + from) * (int64_t)size;
+    reason = write_bytes(fd, w->staging, (size_t)rows * size, at);
+    /* The disk begins now and not at the sync, while the next rows are gathered. Only a hint: the sync tells.
+     */
+    if (reason == 0) sync_file_range(fd, at, rows * (int64_t)size, SYNC_FILE_RANGE_WRITE);
     log_set_phase(w->plan->what);
   }
   w->sum[c] = entry.sum;
