@@ -41,7 +41,7 @@ int checkpoint_write(const struct comm *comm, const char *path, const struct sce
                      int64_t *bytes, struct error *err);
 
 /* Reads and checks everything but the rows. Not collective, no MPI. FIRN_EDAMAGED where the file is damaged
- * or is no checkpoint. *out is the caller's. */
+ * or is no checkpoint, FIRN_EIO where the system does not let us read it. *out is the caller's. */
 int checkpoint_open(struct checkpoint **out, const char *path, struct error *err);
 void checkpoint_destroy(struct checkpoint **checkpoint);
 
@@ -54,16 +54,19 @@ int checkpoint_read(const struct comm *comm, const char *path, bool lenient, str
 char *checkpoint_folder(const char *output);
 char *checkpoint_path(const char *output, int64_t step);
 
-/* Rank 0: the checkpoints of a folder, newest first: by generation, then by step. Those that cannot be read
- * are named in a warning and left out; so are those of another run, unless run_id is empty. */
+/* Rank 0: the checkpoints of a folder, newest first: by generation, then by step. Those that are damaged are
+ * named in a warning and left out; so are those of another run, unless run_id is empty. Where none is left
+ * and the system did not let us read one, that is an error: the work must not begin again because a disk had
+ * a bad moment. */
 struct checkpoint_list {
   int count;
   char **paths;
 };
-void checkpoint_list_create(struct checkpoint_list **out, const char *output, const char *run_id);
+int checkpoint_list_create(struct checkpoint_list **out, const char *output, const char *run_id,
+                           struct error *err);
 void checkpoint_list_destroy(struct checkpoint_list **list);
 
-/* Rank 0: removes all of the run's but the newest `keep`. */
-void checkpoint_prune(const char *output, const char *run_id, int keep);
+/* Rank 0: removes all of the run's but the newest `keep`, and never `written`. */
+void checkpoint_prune(const char *output, const char *run_id, int keep, const char *written);
 
 #endif

@@ -38,12 +38,12 @@ static int compare_found(const void *a, const void *b)
 }
 
 /* Whether the file is a checkpoint of the run; says why not. */
-static bool look(struct found *found, const char *run_id, bool aloud)
+static bool look(struct found *found, const char *run_id, bool aloud, struct error *err)
 {
-  struct error err = {.code = FIRN_OK};
   struct checkpoint *info = NULL;
-  if (checkpoint_open(&info, found->path, &err) != FIRN_OK) {
-    if (aloud) log_warn("skipping a checkpoint: %s", err.text);
+  err->code = FIRN_OK;
+  if (checkpoint_open(&info, found->path, err) != FIRN_OK) {
+    if (aloud) log_warn("skipping a checkpoint: %s", err->text);
     return false;
   }
   const bool ours = !*run_id || strcmp(run_id, info->run_id) == 0;
@@ -54,35 +54,52 @@ static bool look(struct found *found, const char *run_id, bool aloud)
   return ours;
 }
 
-static void list_create(struct checkpoint_list **out, const char *output, const char *run_id, bool aloud)
+/* Names of a folder to checkpoints, sorted. FIRN_EIO where none is left and one could not be read. */
+static int sort_files(struct checkpoint_list *list, const char *folder, const struct file_list *files,
+                      const char *run_id, bool aloud, struct error *err)
+{
+  struct found *found = mem_alloc((size_t)files->count, sizeof *found);
+  int count = 0, code = FIRN_OK;
+  for (int k = files->count - 1; k >= 0; k--) {
+    struct error local;
+    found[count].path = file_join(folder, files->names[k]);
+    if (look(&found[count], run_id, aloud, &local)) {
+      count++;
+      continue;
+    }
+    mem_free(found[count].path);
+    if (local.code == FIRN_EIO) {
+      code = FIRN_EIO;
+      if (err) *err = local;
+    }
+  }
+  qsort(found, (size_t)count, sizeof *found, compare_found);
+  list->paths = mem_alloc((size_t)count, sizeof *list->paths);
+  list->count = count;
+  for (int k = 0; k < count; k++) list->paths[k] = found[k].path;
+  mem_free(found);
+  return count > 0 ? FIRN_OK : code;
+}
+
+static int list_create(struct checkpoint_list **out, const char *output, const char *run_id, bool aloud,
+                       struct error *err)
 {
   struct checkpoint_list *list = mem_alloc(1, sizeof *list);
   struct file_list *files = NULL;
   char *folder = checkpoint_folder(output);
+  int code = FIRN_OK;
   *out = list;
-  if (file_list_create(&files, folder, prefix, ".h5", NULL) == FIRN_OK) {
-    struct found *found = mem_alloc((size_t)files->count, sizeof *found);
-    int count = 0;
-    for (int k = files->count - 1; k >= 0; k--) {
-      found[count].path = file_join(folder, files->names[k]);
-      if (look(&found[count], run_id, aloud))
-        count++;
-      else
-        mem_free(found[count].path);
-    }
-    qsort(found, (size_t)count, sizeof *found, compare_found);
-    list->paths = mem_alloc((size_t)count, sizeof *list->paths);
-    list->count = count;
-    for (int k = 0; k < count; k++) list->paths[k] = found[k].path;
-    mem_free(found);
-  }
+  if (file_is_folder(folder)) code = file_list_create(&files, folder, prefix, ".h5", err);
+  if (files) code = sort_files(list, folder, files, run_id, aloud, err);
   file_list_destroy(&files);
   mem_free(folder);
+  return code;
 }
 
-void checkpoint_list_create(struct checkpoint_list **out, const char *output, const char *run_id)
+int checkpoint_list_create(struct checkpoint_list **out, const char *output, const char *run_id,
+                           struct error *err)
 {
-  list_create(out, output, run_id, true);
+  return list_create(out, output, run_id, true, err);
 }
 
 void checkpoint_list_destroy(struct checkpoint_list **list)
@@ -94,10 +111,11 @@ void checkpoint_list_destroy(struct checkpoint_list **list)
   *list = NULL;
 }
 
-void checkpoint_prune(const char *output, const char *run_id, int keep)
+void checkpoint_prune(const char *output, const char *run_id, int keep, const char *written)
 {
   struct checkpoint_list *list;
-  list_create(&list, output, run_id, false); /* what is damaged was told at the start */
-  for (int k = keep; k < list->count; k++) unlink(list->paths[k]);
+  list_create(&list, output, run_id, false, NULL); /* what is damaged was told at the start */
+  for (int k = keep; k < list->count; k++)
+    if (strcmp(list->paths[k], written) != 0) unlink(list->paths[k]);
   checkpoint_list_destroy(&list);
 }

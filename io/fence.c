@@ -103,11 +103,12 @@ static int make_file(const char *path, const char *run_id)
   return reason;
 }
 
-int fence_take(struct fence **out, const char *folder, const char *run_id, struct error *err)
+int fence_take(struct fence **out, const char *folder, const char *run_id, int64_t above, struct error *err)
 {
   int code = file_make_folder(folder, err);
   if (code != FIRN_OK) return code;
   int64_t generation = newest_of(folder);
+  if (generation < above) generation = above;
   int reason = EEXIST;
   while (reason == EEXIST) { /* another start may take a number between the look and the try */
     char *path = path_of(folder, ++generation);

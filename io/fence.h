@@ -26,8 +26,9 @@ void fence_new_run(char run_id[RUN_ID_SIZE]);
 /* The run and the generation that a folder belongs to; an empty id and 0 where there is none. */
 void fence_look(const char *folder, char run_id[RUN_ID_SIZE], int64_t *generation);
 
-/* Makes the folder if need be and takes its next generation. */
-int fence_take(struct fence **out, const char *folder, const char *run_id, struct error *err);
+/* Makes the folder if need be and takes its next generation, which is above `above`: that of the checkpoint
+ * the run goes on from, whose folder may have lost its own count. */
+int fence_take(struct fence **out, const char *folder, const char *run_id, int64_t above, struct error *err);
 void fence_destroy(struct fence **fence);
 
 /* FIRN_ESTALE if another start has taken over, FIRN_EIO if the folder is gone or was emptied. */

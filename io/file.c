@@ -29,30 +29,6 @@ bool file_is_folder(const char *path)
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int make_one_folder(const char *path, struct error *err)
-{
-  if (mkdir(path, 0777) == 0) return FIRN_OK;
-  const int reason = errno;
-  if (file_is_folder(path)) return FIRN_OK;
-  return error_set(err, FIRN_EIO, "cannot make the folder %s: %s", path,
-                   reason == EEXIST ? "a file of that name is in the way" : strerror(reason));
-}
-
-int file_make_folder(const char *path, struct error *err)
-{
-  if (!*path) return error_set(err, FIRN_EINPUT, "cannot make a folder without a name");
-  char *partial = mem_strdup(path);
-  int code = FIRN_OK;
-  for (char *slash = strchr(partial + 1, '/'); slash && code == FIRN_OK; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    code = make_one_folder(partial, err);
-    *slash = '/';
-  }
-  if (code == FIRN_OK) code = make_one_folder(partial, err);
-  mem_free(partial);
-  return code;
-}
-
 char *file_join(const char *folder, const char *name)
 {
   const size_t size = strlen(folder) + strlen(name) + 2;
@@ -97,9 +73,38 @@ static int sync_folder_of(const char *path, struct error *err)
   return code;
 }
 
+static int make_one_folder(const char *path, struct error *err)
+{
+  if (mkdir(path, 0777) == 0) return sync_folder_of(path, err); /* what will be in it needs its name */
+  const int reason = errno;
+  if (file_is_folder(path)) return FIRN_OK;
+  return error_set(err, FIRN_EIO, "cannot make the folder %s: %s", path,
+                   reason == EEXIST ? "a file of that name is in the way" : strerror(reason));
+}
+
+int file_make_folder(const char *path, struct error *err)
+{
+  if (!*path) return error_set(err, FIRN_EINPUT, "cannot make a folder without a name");
+  char *partial = mem_strdup(path);
+  int code = FIRN_OK;
+  for (char *slash = strchr(partial + 1, '/'); slash && code == FIRN_OK; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    code = make_one_folder(partial, err);
+    *slash = '/';
+  }
+  if (code == FIRN_OK) code = make_one_folder(partial, err);
+  mem_free(partial);
+  return code;
+}
+
+int file_sync(const char *path, struct error *err)
+{
+  return sync_path(path, O_RDONLY, err);
+}
+
 int file_commit(const char *temp, const char *target, struct error *err)
 {
-  int code = sync_path(temp, O_RDONLY, err);
+  int code = file_sync(temp, err);
   if (code == FIRN_OK && rename(temp, target) != 0)
     code = error_set(err, FIRN_EIO, "cannot rename %s to %s: %s", temp, target, strerror(errno));
   if (code != FIRN_OK) {

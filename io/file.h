@@ -20,6 +20,9 @@ char *file_join(const char *folder, const char *name);
 /* A name beside target that no other writer uses, to be freed with mem_free(). */
 char *file_temp_name(const char *target);
 
+/* Brings the bytes of a file to the disk. */
+int file_sync(const char *path, struct error *err);
+
 /* Brings temp to the disk and renames it to target. When that fails temp is removed. */
 int file_commit(const char *temp, const char *target, struct error *err);
 

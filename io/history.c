@@ -61,47 +61,59 @@ static off_t kept_bytes(FILE *file, const char *header, int64_t step)
   return keep;
 }
 
-static bool write_header(FILE *stream, const char *header)
+static bool copy_bytes(FILE *from, FILE *to, off_t count)
 {
-  return fputs(header, stream) >= 0 && fflush(stream) == 0;
+  char piece[1 << 16];
+  rewind(from);
+  while (count > 0) {
+    const size_t wanted = count < (off_t)sizeof piece ? (size_t)count : sizeof piece;
+    if (fread(piece, 1, wanted, from) != wanted || fwrite(piece, 1, wanted, to) != wanted) return false;
+    count -= (off_t)wanted;
+  }
+  return true;
 }
 
-/* step < 0: anew. */
-static bool open_stream(struct history *history, const char *header, int64_t step)
+/* Always a new file under the name, even to go on with an old one: an orphan of an earlier start (fence.h)
+ * has that one open, and what it still writes must not come between our rows. step < 0: anew. */
+static int open_stream(struct history *history, const char *header, int64_t step, struct error *err)
 {
-  off_t keep = 0;
   FILE *earlier = step >= 0 ? fopen(history->path, "re") : NULL;
-  if (earlier) {
-    keep = kept_bytes(earlier, header, step);
-    fclose(earlier);
+  const off_t keep = earlier ? kept_bytes(earlier, header, step) : 0;
+  char *temp = file_temp_name(history->path);
+  history->stream = fopen(temp, "wxe");
+  const bool written =
+      history->stream &&
+      (keep ? copy_bytes(earlier, history->stream, keep) : fputs(header, history->stream) >= 0) &&
+      fflush(history->stream) == 0;
+  int code = FIRN_OK;
+  if (written) {
+    code = file_commit(temp, history->path, err);
+  } else {
+    code = error_set(err, FIRN_EIO, "cannot write %s: %s", history->path, strerror(errno));
+    if (history->stream) unlink(temp);
   }
-  if (keep == 0) {
-    history->stream = fopen(history->path, "we");
-    return history->stream && write_header(history->stream, header);
-  }
-  if (truncate(history->path, keep) != 0) return false;
-  history->stream = fopen(history->path, "ae");
-  return history->stream != NULL;
+  if (earlier) fclose(earlier);
+  mem_free(temp);
+  return code;
 }
 
 int history_continue(struct history **out, const char *output, const char *const *phases, int phase_count,
                      int64_t step, struct error *err)
 {
   FIRN_ASSERT(phase_count >= 0 && phase_count <= HISTORY_PHASES);
-  const int code = file_make_folder(output, err);
+  int code = file_make_folder(output, err);
   if (code != FIRN_OK) return code;
   struct history *history = mem_alloc(1, sizeof *history);
   history->path = file_join(output, "history.csv");
   history->phase_count = phase_count;
   history->flushed = timer_now();
   char *header = make_header(phases, phase_count);
-  const bool opened = open_stream(history, header, step);
+  code = open_stream(history, header, step, err);
   mem_free(header);
-  if (!opened) {
-    error_set(err, FIRN_EIO, "cannot write %s: %s", history->path, strerror(errno));
+  if (code != FIRN_OK) {
     history->failed = true; /* the error is told already */
     history_destroy(&history);
-    return FIRN_EIO;
+    return code;
   }
   *out = history;
   return FIRN_OK;

@@ -36,7 +36,7 @@ int reader_fail_key(struct reader *r, const struct yaml_item *map, const char *k
 
 void reader_write(struct reader *r, const char *format, ...)
 {
-  if (r->unwritten) return;
+  if (r->unwritten || r->code) return; /* after an error an item may be open that was never begun */
   char line[8192];
   va_list args;
   va_start(args, format);

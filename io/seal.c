@@ -63,7 +63,8 @@ static bool sort_places(const struct seal *seal, int64_t size, const struct seal
   return true;
 }
 
-static bool hash_range(int fd, int64_t from, int64_t to, XXH3_state_t *state)
+/* 0; -1 where the file ends before; or an errno. */
+static int hash_range(int fd, int64_t from, int64_t to, XXH3_state_t *state)
 {
   enum { PIECE = 1 << 16 };
   char piece[PIECE];
@@ -71,30 +72,30 @@ static bool hash_range(int fd, int64_t from, int64_t to, XXH3_state_t *state)
     const size_t wanted = to - from < PIECE ? (size_t)(to - from) : PIECE;
     const ssize_t got = pread(fd, piece, wanted, from);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
+    if (got <= 0) return got < 0 ? errno : -1;
     XXH3_64bits_update(state, piece, (size_t)got);
     from += got;
   }
-  return true;
+  return 0;
 }
 
-/* Of all bytes that are neither seal nor rows. */
-static bool hash_rest(int fd, int64_t size, const struct seal *seal, uint64_t *hash)
+/* Of all bytes that are neither seal nor rows; as hash_range(). */
+static int hash_rest(int fd, int64_t size, const struct seal *seal, uint64_t *hash)
 {
   const struct seal_entry *places[SEAL_ENTRIES];
-  if (!sort_places(seal, size, places)) return false;
+  if (!sort_places(seal, size, places)) return -1;
   XXH3_state_t *state = XXH3_createState();
   XXH3_64bits_reset(state);
   int64_t at = SEAL_BYTES;
-  bool fine = true;
-  for (int k = 0; k < seal->count && fine; k++) {
-    fine = hash_range(fd, at, places[k]->offset, state);
+  int reason = 0;
+  for (int k = 0; k < seal->count && reason == 0; k++) {
+    reason = hash_range(fd, at, places[k]->offset, state);
     at = places[k]->offset + places[k]->rows * places[k]->row_size;
   }
-  fine = fine && hash_range(fd, at, size, state);
+  if (reason == 0) reason = hash_range(fd, at, size, state);
   *hash = XXH3_64bits_digest(state);
   XXH3_freeState(state);
-  return fine;
+  return reason;
 }
 
 /* The text of a seal, padded with zeros; false where it does not fit. */
@@ -135,7 +136,7 @@ int seal_write(const struct seal *seal, const char *path, struct error *err)
   uint64_t rest = 0;
   char block[SEAL_BYTES];
   int code = FIRN_OK;
-  if (fstat(fd, &status) != 0 || !hash_rest(fd, status.st_size, seal, &rest))
+  if (fstat(fd, &status) != 0 || hash_rest(fd, status.st_size, seal, &rest) != 0)
     code = error_set(err, FIRN_EIO, "cannot read %s back to seal it", path);
   else if (!print_seal(seal, status.st_size, rest, block))
     code = error_set(err, FIRN_ELIMIT, "%s has more tables than its seal can hold", path);
@@ -146,16 +147,17 @@ int seal_write(const struct seal *seal, const char *path, struct error *err)
   return code;
 }
 
-static bool read_block(int fd, char block[SEAL_BYTES])
+/* As hash_range(). */
+static int read_block(int fd, char block[SEAL_BYTES])
 {
   size_t done = 0;
   while (done < SEAL_BYTES) {
     const ssize_t got = pread(fd, block + done, SEAL_BYTES - done, (off_t)done);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
+    if (got <= 0) return got < 0 ? errno : -1;
     done += (size_t)got;
   }
-  return true;
+  return 0;
 }
 
 /* Reads the tables and what the seal says of the rest; the text ends within the block. */
@@ -187,7 +189,9 @@ static int check_open(int fd, struct seal *seal, const char *path, struct error 
   if (fstat(fd, &status) != 0)
     return error_set(err, FIRN_EIO, "cannot look at %s: %s", path, strerror(errno));
   if (!S_ISREG(status.st_mode)) return error_set(err, FIRN_EDAMAGED, "%s is not a regular file", path);
-  if (!read_block(fd, block) || !scan_seal(block, seal, &size, &rest))
+  int reason = read_block(fd, block);
+  if (reason > 0) return error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(reason));
+  if (reason < 0 || !scan_seal(block, seal, &size, &rest))
     return error_set(err, FIRN_EDAMAGED, "%s does not begin with the seal of a checkpoint", path);
   /* Printing what was read gives the same block, hash and padding too, or something was changed. */
   if (!print_seal(seal, size, rest, again) || memcmp(block, again, SEAL_BYTES) != 0)
@@ -195,7 +199,9 @@ static int check_open(int fd, struct seal *seal, const char *path, struct error 
   if (status.st_size != size)
     return error_set(err, FIRN_EDAMAGED, "%s is damaged: it has %lld bytes and should have %lld", path,
                      (long long)status.st_size, (long long)size);
-  if (!hash_rest(fd, size, seal, &found) || found != rest)
+  reason = hash_rest(fd, size, seal, &found);
+  if (reason > 0) return error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(reason));
+  if (reason < 0 || found != rest)
     return error_set(err, FIRN_EDAMAGED, "%s is damaged: what is around its rows has changed", path);
   return FIRN_OK;
 }
@@ -203,7 +209,9 @@ static int check_open(int fd, struct seal *seal, const char *path, struct error 
 int seal_check(struct seal *seal, const char *path, struct error *err)
 {
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return error_set(err, FIRN_EDAMAGED, "cannot open %s: %s", path, strerror(errno));
+  if (fd < 0)
+    return error_set(err, errno == ENOENT ? FIRN_EDAMAGED : FIRN_EIO, "cannot open %s: %s", path,
+                     strerror(errno));
   const int code = check_open(fd, seal, path, err);
   close(fd);
   return code;

@@ -40,7 +40,8 @@ bool seal_add_entry(struct seal *seal, const struct seal_entry *entry);
 /* Writes the seal of the file at path, which is complete but for its first SEAL_BYTES. */
 int seal_write(const struct seal *seal, const char *path, struct error *err);
 
-/* Reads the seal and checks everything but the rows; FIRN_EDAMAGED where the file is not what it was. */
+/* Reads the seal and checks everything but the rows; FIRN_EDAMAGED where the file is not what it was,
+ * FIRN_EIO where the system does not let us read it: then it may well be whole. */
 int seal_check(struct seal *seal, const char *path, struct error *err);
 
 /* NULL where there is no such table. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How fast frames and checkpoints are written, beside dd with fsync on the same disk: prints both and their ratio.
 #   jobs/writing.sh [FIRN=build/release/firn] [FOLDER=out/writing] [RANKS=2] [PARTICLES=2e6]
-# Both write the same number of bytes, three times in turn; the best of each counts. The state is that of a block of snow at rest.
+# Both write the same number of bytes, five times in turn; the best of each counts. The state is that of a block of snow at rest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=jobs/setup.sh
@@ -22,7 +22,7 @@ END
 now() { date +%s.%N; }
 rate() { awk "BEGIN { printf \"%.0f\", $1 / 1e6 / ($2) }"; } # bytes seconds -> MB/s
 best() { sort -n | tail -n 1; }
-for _ in 1 2 3; do
+for _ in 1 2 3 4 5; do
   rm -rf "$folder/run"
   mpirun -n "$ranks" "$firn" run "$folder/scene.yml" --output "$folder/run" --profile >"$folder/log" 2>&1 || {
     tail -n 5 "$folder/log" >&2

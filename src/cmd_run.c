@@ -10,7 +10,6 @@
 #include "decomposition/topology.h"
 #include "launch.h"
 #include "run.h"
-#include "watchdog.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -187,13 +186,11 @@ static int run_scene(struct run *run, const struct options *options, struct erro
   struct scene *scene = NULL;
   int code = launch_scene(&run->comm, &options->launch, &scene, err);
   run->scene = scene;
-  struct watchdog *watchdog =
-      code ? NULL : watchdog_start(scene->checkpoint.no_progress, run->comm.rank, run->comm.size);
+  if (!code) run->watchdog = watchdog_start(scene->checkpoint.no_progress, run->comm.rank, run->comm.size);
   if (!code) code = restart_create(&run->sim, &run->restart, &run->comm, scene, &options->restart, err);
   if (!code) run_log_start(run);
   if (!code) code = simulate(run, err);
   if (!code) run_log_end(run, options->profile);
-  watchdog_stop(&watchdog);
   history_destroy(&run->history);
   fence_destroy(&run->fence);
   sim_destroy(&run->sim);
@@ -218,6 +215,8 @@ int cmd_run(int argc, char **argv)
   if (!code) code = run_scene(&run, &options, &err);
   const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
   mem_free(run.machine);
+  watchdog_expect_end(run.watchdog, exit_code);
   comm_stop(&run.comm);
+  watchdog_stop(&run.watchdog);
   return exit_code;
 }

@@ -44,13 +44,18 @@ double pace_interval(const struct pace *pace)
   return fmax(least_interval, daly_interval(pace->write, pace->rules->mtbf));
 }
 
+/* Not stopping now means one more step at least, and then there must still be time to write, even if the disk
+ * is twice as slow as it was. */
+bool pace_is_late(const struct pace *pace, double now)
+{
+  return now + pace->longest + 2.0 * pace->write + pace->rules->margin >= pace->deadline;
+}
+
 enum request pace_poll(struct pace *pace, double now)
 {
   pace->longest = fmax(pace->longest, now - pace->polled);
   pace->polled = now;
-  /* Not stopping now means one more step at least, and then there must still be time to write, even if the
-   * disk is twice as slow as it was. */
-  if (now + pace->longest + 2.0 * pace->write + pace->rules->margin >= pace->deadline) return REQUEST_LIMIT;
+  if (pace_is_late(pace, now)) return REQUEST_LIMIT;
   if (pace->rules->keep > 0 && now - pace->last >= pace_interval(pace)) return REQUEST_CHECKPOINT;
   return REQUEST_NONE;
 }

@@ -32,6 +32,9 @@ void pace_start(struct pace *pace, const struct scene_checkpoint *rules, double 
 
 double pace_interval(const struct pace *pace);
 
+/* Whether there is no time left but to write and leave. */
+bool pace_is_late(const struct pace *pace, double now);
+
 /* At each step: REQUEST_NONE, REQUEST_CHECKPOINT or REQUEST_LIMIT. */
 enum request pace_poll(struct pace *pace, double now);
 

@@ -56,8 +56,11 @@ static int try_checkpoint(struct sim **out, struct restart *restart, const struc
              from->version, from->commit, FIRN_VERSION, FIRN_COMMIT);
   if (!code) code = sim_create_from(out, comm, scene, options->isa, path, from, options->force, err);
   if (!code) {
-    *restart = (struct restart){
-        .restored = true, .finished = from->finished != 0, .step = from->step, .frame = from->frame};
+    *restart = (struct restart){.restored = true,
+                                .finished = from->finished != 0,
+                                .step = from->step,
+                                .frame = from->frame,
+                                .generation = from->generation};
     snprintf(restart->run_id, sizeof restart->run_id, "%s", from->run_id);
     log_info("going on from %s: step %lld, %.9g s, frame %lld", path, (long long)from->step, from->time,
              (long long)from->frame);
@@ -81,11 +84,18 @@ static int try_folder(struct sim **out, struct restart *restart, const struct co
   struct checkpoint_list *list = NULL;
   char run_id[RUN_ID_SIZE];
   int64_t generation;
+  int code = FIRN_OK;
   if (comm->rank == 0) {
     fence_look(scene->output, run_id, &generation);
-    checkpoint_list_create(&list, scene->output, run_id);
+    code = checkpoint_list_create(&list, scene->output, run_id, err);
+    if (code) error_prefix(err, "cannot tell where the run in %s stands", scene->output);
   }
-  int code = FIRN_EDAMAGED;
+  code = comm_agree(comm, code, err);
+  if (code) {
+    checkpoint_list_destroy(&list);
+    return code;
+  }
+  code = FIRN_EDAMAGED;
   char *path = share_path(comm, list, 0);
   for (int k = 0; path && code == FIRN_EDAMAGED;) {
     code = try_checkpoint(out, restart, comm, scene, options, path, err);
@@ -103,9 +113,9 @@ static int protect(const struct scene *scene, bool force, struct error *err)
 {
   struct checkpoint_list *list;
   struct checkpoint *newest = NULL;
-  int code = FIRN_OK;
-  checkpoint_list_create(&list, scene->output, "");
-  if (!force && list->count > 0 && checkpoint_open(&newest, list->paths[0], NULL) == FIRN_OK &&
+  int code = checkpoint_list_create(&list, scene->output, "", err);
+  if (force) code = FIRN_OK;
+  if (!code && !force && list->count > 0 && checkpoint_open(&newest, list->paths[0], NULL) == FIRN_OK &&
       !newest->finished)
     code = error_set(
         err, FIRN_EINPUT,
@@ -117,7 +127,7 @@ static int protect(const struct scene *scene, bool force, struct error *err)
   return code;
 }
 
-/* Whether the output folder is the one of this run, or of nobody yet. */
+/* Whether the output folder is the one of this run. */
 static bool is_own_folder(const struct comm *comm, const struct scene *scene, const char *run_id)
 {
   char owner[RUN_ID_SIZE];
@@ -130,12 +140,19 @@ static bool is_own_folder(const struct comm *comm, const struct scene *scene, co
   return own != 0;
 }
 
-static void share_new_id(const struct comm *comm, char run_id[RUN_ID_SIZE])
+/* The run that the output folder belongs to, or a new one. */
+static void share_id(const struct comm *comm, const struct scene *scene, bool look, struct restart *restart)
 {
-  char fresh[RUN_ID_SIZE], *text = fresh;
-  fence_new_run(fresh);
+  char found[RUN_ID_SIZE] = "", *text = found;
+  if (comm->rank == 0) {
+    if (look) fence_look(scene->output, found, &restart->generation);
+    restart->continues = *found != '\0';
+    if (!*found) fence_new_run(found);
+  }
+  comm_broadcast(comm, &restart->continues, sizeof restart->continues);
+  comm_broadcast(comm, &restart->generation, sizeof restart->generation);
   comm_broadcast_text(comm, &text);
-  memcpy(run_id, text, RUN_ID_SIZE);
+  memcpy(restart->run_id, text, RUN_ID_SIZE);
   if (comm->rank != 0) mem_free(text);
 }
 
@@ -154,7 +171,9 @@ int restart_create(struct sim **out, struct restart *restart, const struct comm 
   if (automatic && !*out) log_info("no checkpoint in %s: starting from the scene", scene->output);
   restart->continues = restart->restored && (automatic || is_own_folder(comm, scene, restart->run_id));
   if (restart->continues) return FIRN_OK;
-  share_new_id(comm, restart->run_id);
+  /* Where all checkpoints are damaged it is still the same run: its frames stay until they are written again.
+   */
+  share_id(comm, scene, automatic, restart);
   if (!automatic) code = comm_agree(comm, comm->rank == 0 ? protect(scene, options->force, err) : 0, err);
   if (!code && !*out) code = sim_create(out, comm, scene, options->isa, err);
   if (code) sim_destroy(out);

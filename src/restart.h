@@ -20,10 +20,11 @@ struct restart_options {
 /* Where a run stands when it begins. The same on all ranks. */
 struct restart {
   bool restored;            /* from a checkpoint */
-  bool continues;           /* and in the folder of its own run: what is there stays */
+  bool continues;           /* in the folder of its own run: what is there stays */
   bool finished;            /* nothing is left to do unless the scene's end was moved */
   char run_id[RUN_ID_SIZE]; /* of the run that goes on, or a new one */
   int64_t step, frame;      /* of the checkpoint; 0 and -1 without */
+  int64_t generation;       /* of the start that wrote it; 0 without */
 };
 
 /* Collective. Makes the simulation, and writes nothing. */

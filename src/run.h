@@ -11,6 +11,7 @@
 #include "pace.h"
 #include "restart.h"
 #include "sim.h"
+#include "watchdog.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct run {
   struct restart restart; /* where it began */
   int64_t last_frame;
 
+  struct watchdog *watchdog;
   struct fence *fence;     /* rank 0 */
   struct history *history; /* rank 0 */
   int64_t generation;

@@ -88,15 +88,16 @@ static void drop_checkpoints(const char *folder)
 static int open_on_root(struct run *run, struct error *err)
 {
   const struct scene *scene = run->scene;
-  int code = fence_take(&run->fence, scene->output, run->restart.run_id, err);
+  int code = fence_take(&run->fence, scene->output, run->restart.run_id, run->restart.generation, err);
   if (code) return code;
   run->generation = run->fence->generation;
   char *checkpoints = checkpoint_folder(scene->output);
   file_remove_stale(scene->output);
   file_remove_stale(checkpoints);
-  if (!run->restart.continues) drop_checkpoints(checkpoints);
+  code = fence_check(run->fence, err); /* of two starts at once only the newer may clear away */
+  if (!code && !run->restart.continues) drop_checkpoints(checkpoints);
   mem_free(checkpoints);
-  code = sort_frames(run, err);
+  if (!code) code = sort_frames(run, err);
   if (!code && scene->history_every > 0)
     code = history_continue(&run->history, scene->output, phase_names, PHASES,
                             run->restart.continues ? run->restart.step : -1, err);
@@ -116,8 +117,8 @@ static int64_t is_written(const struct run *run)
   const struct sim *sim = run->sim;
   struct frame_info info;
   char *path = frame_path(run->scene->output, sim->frame);
-  const bool written = run->restart.continues && access(path, F_OK) == 0 && is_own_frame(path, run, &info) &&
-                       info.index == sim->frame && info.step == sim->step &&
+  const bool written = run->restart.continues && run->restart.restored && access(path, F_OK) == 0 &&
+                       is_own_frame(path, run, &info) && info.index == sim->frame && info.step == sim->step &&
                        memcmp(&info.time, &sim->time, sizeof info.time) == 0;
   mem_free(path);
   return written;
@@ -133,6 +134,8 @@ static void wait_to_retry(struct run *run, double seconds)
     log_set_phase("waiting for the disk");
   }
   double request = signals_seen();
+  if (run->comm.rank == 0 && request < REQUEST_LIMIT && pace_is_late(&run->pace, timer_now()))
+    request = REQUEST_LIMIT;
   comm_max(&run->comm, &request, 1);
   run->leaving = (enum request)(int)request;
 }
@@ -199,10 +202,10 @@ int run_write_checkpoint(struct run *run, bool finished, struct error *err)
   const struct scene_checkpoint *rules = &run->scene->checkpoint;
   char *path = checkpoint_path(run->scene->output, run->sim->step);
   int code = write_state(run, path, finished, err);
-  mem_free(path);
   run->keeps = true;
   if (!code && run->comm.rank == 0)
-    checkpoint_prune(run->scene->output, run->restart.run_id, rules->keep > 0 ? rules->keep : 1);
+    checkpoint_prune(run->scene->output, run->restart.run_id, rules->keep > 0 ? rules->keep : 1, path);
+  mem_free(path);
   if (code != FIRN_EIO) return code;
   if (run->leaving || finished)
     return error_prefix(err, "no checkpoint of the last state, step %lld", (long long)run->sim->step);

@@ -30,6 +30,7 @@ void signals_catch(void)
   sigemptyset(&action.sa_mask);
   seen = REQUEST_NONE;
   for (int k = 0; k < CAUGHT; k++) sigaction(caught[k].number, &action, NULL);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write(), like a full disk */
 }
 
 enum request signals_seen(void)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
@@ -18,6 +19,7 @@ struct watchdog {
   pthread_mutex_t lock;
   pthread_cond_t wake;
   bool stopping;
+  atomic_int code; /* to leave with */
   double limit;
   int rank, size;
 };
@@ -25,6 +27,13 @@ struct watchdog {
 static void bark(const struct watchdog *w, double silent)
 {
   const struct log_pulse pulse = log_pulse();
+  const int code = w->code;
+  if (code != EXIT_NO_PROGRESS) {
+    fprintf(stderr,
+            "firn: rank %d of %d: the run is over and MPI did not end for %.0f s; leaving all the same\n",
+            w->rank, w->size, silent);
+    _exit(code);
+  }
   fprintf(
       stderr,
       "firn: rank %d of %d: no progress for %.0f s (checkpoint.no_progress is %.0f); last seen at step %lld "
@@ -35,14 +44,14 @@ static void bark(const struct watchdog *w, double silent)
   /* The other ranks have something to say too before the launcher ends them for our leaving. */
   const struct timespec moment = {.tv_sec = 2};
   nanosleep(&moment, NULL);
-  _exit(EXIT_NO_PROGRESS);
+  _exit(code);
 }
 
 /* Sleeps a while; true when it is time to stop. */
 static bool doze(struct watchdog *w, double seconds)
 {
   struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
+  clock_gettime(CLOCK_MONOTONIC, &until); /* the time of day may jump */
   const double whole = floor(seconds);
   until.tv_sec += (time_t)whole;
   until.tv_nsec += (long)(1e9 * (seconds - whole));
@@ -81,9 +90,13 @@ struct watchdog *watchdog_start(double limit, int rank, int size)
 {
   if (limit <= 0.0) return NULL;
   struct watchdog *w = mem_alloc(1, sizeof *w);
-  *w = (struct watchdog){.limit = limit, .rank = rank, .size = size};
+  *w = (struct watchdog){.limit = limit, .rank = rank, .size = size, .code = EXIT_NO_PROGRESS};
   pthread_mutex_init(&w->lock, NULL);
-  pthread_cond_init(&w->wake, NULL);
+  pthread_condattr_t clock;
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_cond_init(&w->wake, &clock);
+  pthread_condattr_destroy(&clock);
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before); /* signals are the main thread's */
@@ -93,6 +106,12 @@ struct watchdog *watchdog_start(double limit, int rank, int size)
   log_warn("no watchdog: the system gives no thread for it");
   mem_free(w);
   return NULL;
+}
+
+void watchdog_expect_end(struct watchdog *w, int code)
+{
+  log_set_phase("leaving MPI");
+  if (w) w->code = code;
 }
 
 void watchdog_stop(struct watchdog **watchdog)

@@ -12,6 +12,11 @@ struct watchdog;
 
 /* limit in s; 0: no watchdog, and NULL. */
 struct watchdog *watchdog_start(double limit, int rank, int size);
+
+/* The run is over and nothing is left but to leave MPI, which waits for every rank: if that hangs the process
+ * ends with the code that the run has earned. w may be NULL. */
+void watchdog_expect_end(struct watchdog *w, int code);
+
 void watchdog_stop(struct watchdog **watchdog);
 
 #endif

@@ -85,6 +85,63 @@ else
   echo "SKIP: full and read-only disks: $(head -n 1 mount.log)"
 fi
 
+# Files may not grow beyond a limit: an error like the others, not the end of the process.
+if command -v prlimit >/dev/null; then
+  start 1 limit.log "${arguments[@]}" --output limit --set time.end=1
+  wait_started "$launcher" limit.log
+  prlimit --fsize=65536 --pid "$(ranks_of "$launcher")"
+  wait "$launcher"
+  code=$?
+  [ $code -eq 1 ] || { fail "exit code $code where files may not grow" && show limit.log; }
+  says limit.log '^firn: giving up .*File too large'
+  intact limit
+  clean limit
+fi
+
+# One rank alone cannot write, as one whose node has lost the disk: all agree, nothing hangs, nothing stays.
+cat >fail.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static int fails(int fd)
+{
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+  char link[64], name[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = readlink(link, name, sizeof name);
+  if (!rank || strcmp(rank, "1") || n < 5 || memcmp(name + n - 5, ".part", 5)) return 0;
+  errno = ENOSPC;
+  return 1;
+}
+#define WRAP(result, name, parameters, arguments)                                      \
+  result name parameters                                                               \
+  {                                                                                    \
+    if (fails(fd)) return -1;                                                          \
+    result(*real) parameters = (result(*) parameters)dlsym(RTLD_NEXT, #name);          \
+    return real arguments;                                                             \
+  }
+WRAP(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t o), (fd, b, n, o))
+WRAP(ssize_t, pwrite64, (int fd, const void *b, size_t n, off64_t o), (fd, b, n, o))
+WRAP(ssize_t, pwritev, (int fd, const struct iovec *v, int n, off_t o), (fd, v, n, o))
+WRAP(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n))
+WRAP(ssize_t, writev, (int fd, const struct iovec *v, int n), (fd, v, n))
+END
+if ${CC:-cc} -shared -fPIC -o fail.so fail.c -ldl 2>cc.log; then
+  LD_PRELOAD=$work/fail.so expect 1 2 alone.log "${arguments[@]}" --output alone --set checkpoint.no_progress=60
+  says alone.log '^firn: giving up at frame 0 .*rank 1 cannot write .*No space left on device'
+  clean alone
+  expect 0 2 well.log "${arguments[@]}" --output alone --restart auto
+  same ref alone
+else
+  echo "SKIP: a rank that alone cannot write: no C compiler"
+fi
+
 # The folder is moved away under a run that writes into it.
 start 2 gone.log "${arguments[@]}" --output gone
 wait_started "$launcher" gone.log

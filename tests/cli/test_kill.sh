@@ -33,7 +33,7 @@ for ((k = 1; k <= kills && !bad; k++)); do
   [ $SECONDS -lt 20 ] || fail "kill $k: the job took $SECONDS s to end"
   [ $code -ne 0 ] || k=$((k - 1)) # it was over already: that was no kill
   [ $code -eq 0 ] || grep -q -E 'rank [0-9]+|node .* exited' kill.log || { fail "kill $k: nobody names the rank" && show kill.log; }
-  [ -z "$(find out -name '*.part')" ] || inside=$((inside + 1))
+  [ -z "$(find out -name '*.part' 2>/dev/null)" ] || inside=$((inside + 1))
   expect 0 $((1 + RANDOM % 3)) again.log "${arguments[@]}" --output out --restart auto
   same_run ref out
   rm -rf out

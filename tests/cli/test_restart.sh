@@ -57,8 +57,31 @@ says mixed.log 'checkpoint_0000009999.h5 belongs to another run'
 for n in 8888 7777 6666 5555; do says mixed.log "skipping a checkpoint: .*checkpoint_000000$n.h5"; done
 [ -z "$(find mixed -name '*.part')" ] || fail "stale temporary files stay"
 
-# Nothing intact is left: from the start, to the same end.
+# Checkpoints that were moved without the rest of their folder: what the run writes from then on is the newest.
+mkdir moved
+cp -r $out/checkpoints moved/
+expect 0 1 moved.log s.yml --output moved "${often[@]}" --set time.end=0.055 --restart auto
+expect 0 1 moved2.log s.yml --output moved "${often[@]}" --set time.end=0.055 --restart auto
+says moved2.log 'finished: nothing to do'
+
+# One that cannot be read may be whole: it is skipped for the one before, and if there is none the run does not begin again.
+cp -r ref stuck
+ln -s -f "$(basename "$(newest stuck)")" "$(newest stuck)" # a link to itself
+expect 0 1 stuck.log s.yml --output stuck "${often[@]}" --restart auto
+says stuck.log 'skipping a checkpoint: cannot open'
+rm stuck/checkpoints/*.h5
+ln -s checkpoint_0000000001.h5 stuck/checkpoints/checkpoint_0000000001.h5
+expect 1 2 stuck2.log s.yml --output stuck "${often[@]}" --restart auto
+says stuck2.log '^firn: cannot tell where the run in stuck stands: cannot open'
+expect 1 2 stuck3.log s.yml --output stuck "${often[@]}"
+same ref stuck
+
+# Nothing intact is left: from the start, to the same end; frames that are there stay until they are written again.
 cp -r ref lost
+for f in lost/checkpoints/*.h5; do truncate -s 5000 "$f"; done
+expect 85 2 early.log s.yml --output lost "${often[@]}" --set checkpoint.margin=0 --wall-limit 0.01 --restart auto
+same ref lost
+rm "$(newest lost)"
 for f in lost/checkpoints/*.h5; do truncate -s 5000 "$f"; done
 expect 0 2 lost.log s.yml --output lost "${often[@]}" --restart auto
 says lost.log 'no checkpoint in lost: starting from the scene'

@@ -1,12 +1,19 @@
 # A Slurm of our own on one machine, for tests: its daemons run as the caller on ports of their own, everything lives in one folder,
 # nothing in /etc is touched. Sourced; then: cluster_up FOLDER NODES CORES, cluster_down FOLDER.
 # Each node is a slurmd with a host name and a /dev/shm of its own (unshare), as Open MPI's shared memory needs; that takes root.
-cluster_port=${FIRN_SLURM_PORT:-17817}
+cluster_port=${FIRN_SLURM_PORT:-$((18000 + $$ % 10000))} # below the ports that the system hands out; several tests may run at once
 
-cluster_has() {
+# Says what is missing, or nothing.
+cluster_lacks() {
   local tool
-  for tool in /usr/sbin/munged /usr/sbin/slurmctld /usr/sbin/slurmd; do [ -x $tool ] || return 1; done
-  [ "$(id -u)" -eq 0 ] && unshare -u -m true 2>/dev/null
+  for tool in munged slurmctld slurmd; do
+    [ -x /usr/sbin/$tool ] || { echo "/usr/sbin/$tool is not there (Debian: slurm-wlm and munge)" && return; }
+  done
+  for tool in munge sbatch srun squeue scancel scontrol sinfo unshare; do
+    command -v $tool >/dev/null || { echo "$tool is not there (Debian: slurm-client, munge and util-linux)" && return; }
+  done
+  [ "$(id -u)" -eq 0 ] || { echo "it takes root" && return; }
+  unshare -u -m true 2>/dev/null || echo "a host name of its own (unshare) is not allowed here"
 }
 
 cluster_conf() { # FOLDER NODES CORES
@@ -82,11 +89,24 @@ cluster_up() { # FOLDER NODES CORES
   cluster_wait 30 cluster_idle "$2"
 }
 
+# Ends what cluster_up started and waits until it is gone, so that the folder can be removed.
 cluster_down() { # FOLDER
-  local file
-  scancel -u "$(id -un)" 2>/dev/null
-  sleep 1
+  local file pid k
+  SLURM_CONF=$1/slurm.conf scancel -u "$(id -un)" 2>/dev/null
+  SLURM_CONF=$1/slurm.conf cluster_wait 15 cluster_empty
   for file in "$1"/slurmd.*.pid "$1"/slurmctld.pid "$1"/munged.pid; do
-    [ -s "$file" ] && kill "$(cat "$file")" 2>/dev/null
+    [ -s "$file" ] || continue
+    pid=$(cat "$file")
+    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -F "$1" || continue # a number that went to somebody else
+    kill "$pid" 2>/dev/null
+    for ((k = 0; k < 100; k++)); do
+      kill -0 "$pid" 2>/dev/null || break
+      sleep 0.1
+    done
+    kill -s KILL "$pid" 2>/dev/null
   done
+}
+
+cluster_empty() {
+  [ -z "$(squeue -h)" ]
 }

@@ -54,18 +54,22 @@ static void test_generations(void **state)
   assert_string_equal(found, "");
   assert_int_equal(generation, 0);
 
-  assert_int_equal(fence_take(&first, folder, run_id, &err), FIRN_OK);
+  assert_int_equal(fence_take(&first, folder, run_id, 0, &err), FIRN_OK);
   assert_int_equal(first->generation, 1);
   assert_int_equal(fence_check(first, &err), FIRN_OK);
   fence_look(folder, found, &generation);
   assert_string_equal(found, run_id);
   assert_int_equal(generation, 1);
 
-  assert_int_equal(fence_take(&second, folder, run_id, &err), FIRN_OK);
+  assert_int_equal(fence_take(&second, folder, run_id, 0, &err), FIRN_OK);
   assert_int_equal(second->generation, 2);
   assert_int_equal(fence_check(second, &err), FIRN_OK);
   assert_int_equal(fence_check(first, &err), FIRN_ESTALE);
   assert_non_null(strstr(err.text, "generation 2, this one is 1"));
+  fence_destroy(&first);
+  assert_int_equal(fence_take(&first, folder, run_id, 7, &err), FIRN_OK);
+  assert_int_equal(first->generation, 8);
+  assert_int_equal(fence_check(second, &err), FIRN_ESTALE);
   fence_destroy(&first);
   fence_destroy(&second);
 }
@@ -76,7 +80,7 @@ static void test_gone(void **state)
   struct fence *fence = NULL;
   struct error err;
   char away[80], *file;
-  assert_int_equal(fence_take(&fence, folder, "0123456789abcdef", &err), FIRN_OK);
+  assert_int_equal(fence_take(&fence, folder, "0123456789abcdef", 0, &err), FIRN_OK);
   snprintf(away, sizeof away, "%s_away", folder);
   assert_int_equal(rename(folder, away), 0);
   assert_int_equal(fence_check(fence, &err), FIRN_EIO);
@@ -101,7 +105,7 @@ static void test_crowd(void **state)
     if (fork() == 0) {
       struct fence *fence = NULL;
       const int64_t number =
-          fence_take(&fence, folder, "0123456789abcdef", NULL) == FIRN_OK ? fence->generation : -1;
+          fence_take(&fence, folder, "0123456789abcdef", 0, NULL) == FIRN_OK ? fence->generation : -1;
       _exit(write(taken[1], &number, sizeof number) != (ssize_t)sizeof number);
     }
   int64_t numbers[STARTS], newest = 0;

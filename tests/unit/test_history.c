@@ -5,11 +5,13 @@
 #include "io/history.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -88,15 +90,20 @@ static void test_full_disk(void **state)
   (void)state;
   char folder[] = "test_history_XXXXXX";
   assert_non_null(mkdtemp(folder));
-  char *path = file_join(folder, "history.csv");
-  assert_int_equal(symlink("/dev/full", path), 0);
   struct history *history = NULL;
   struct error err = {.code = FIRN_OK};
-  assert_int_equal(history_create(&history, folder, phases, 2, &err), FIRN_EIO);
-  assert_non_null(strstr(err.text, "No space left"));
-  unlink(path);
-  rmdir(folder);
-  mem_free(path);
+  struct rlimit before, none;
+  getrlimit(RLIMIT_FSIZE, &before);
+  none = before;
+  none.rlim_cur = 0; /* no byte more in any file */
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &none);
+  const int code = history_create(&history, folder, phases, 2, &err);
+  setrlimit(RLIMIT_FSIZE, &before);
+  assert_int_equal(code, FIRN_EIO);
+  assert_non_null(strstr(err.text, "File too large"));
+  assert_null(history);
+  assert_int_equal(rmdir(folder), 0); /* nothing half-written stays */
   assert_int_equal(mem_balance(), 0);
 }
 
@@ -135,14 +142,42 @@ static void test_continue(void **state)
   mem_free(path);
 }
 
+/* An orphan of an earlier start writes on, and what it writes is nowhere. */
+static void test_orphan(void **state)
+{
+  (void)state;
+  char folder[] = "test_history_XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  char *path = file_join(folder, "history.csv"), *alone, *text;
+  struct history *orphan = NULL, *heir = NULL;
+  struct error err;
+  struct history_row row;
+  assert_int_equal(history_create(&orphan, folder, phases, 2, &err), FIRN_OK);
+  for (int64_t step = 0; step < 4; step++) history_add(orphan, (row = row_of(step), &row));
+  history_sync(orphan);
+  assert_int_equal(history_continue(&heir, folder, phases, 2, 2, &err), FIRN_OK);
+  for (int64_t step = 2; step < 6; step++) history_add(heir, (row = row_of(step), &row));
+  history_sync(heir);
+  assert_int_equal(file_read(path, 1 << 20, &alone, NULL, &err), FIRN_OK);
+  for (int64_t step = 4; step < 9; step++) history_add(orphan, (row = row_of(step), &row));
+  history_destroy(&orphan);
+  assert_int_equal(file_read(path, 1 << 20, &text, NULL, &err), FIRN_OK);
+  assert_string_equal(text, alone);
+  history_destroy(&heir);
+  mem_free(alone);
+  mem_free(text);
+  unlink(path);
+  assert_int_equal(rmdir(folder), 0);
+  mem_free(path);
+  assert_int_equal(mem_balance(), 0);
+}
+
 int main(void)
 {
   log_configure(LOG_QUIET, 0, NULL);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_continue),
-      cmocka_unit_test(test_no_place),
-      cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_lines),    cmocka_unit_test(test_continue),  cmocka_unit_test(test_orphan),
+      cmocka_unit_test(test_no_place), cmocka_unit_test(test_full_disk),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
