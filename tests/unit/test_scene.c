@@ -368,7 +368,7 @@ static void report(void **state)
   assert_int_equal(scene_report(s, 4, file), 5);
   fclose(file);
   assert_non_null(strstr(text, "about 4189"));
-  assert_non_null(strstr(text, "materials.odd.young is 1e+08, outside the sensible 1400 to 140000"));
+  assert_non_null(strstr(text, "materials.odd.young is 1e+08, outside the sensible 1400 to 500000"));
   assert_non_null(strstr(text, "has 1 particles a cell"));
   free(text);
   scene_destroy(&s);
