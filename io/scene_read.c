@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A cell's key has 21 bits an axis (src/grid.h), and nodes reach beyond the domain's faces. */
+static const int64_t most_cells = (int64_t)1 << 20;
+
 static void read_domain(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   static const char *const keys[] = {"lower", "cells", "spacing", "slab_axis", "leave", NULL};
@@ -18,7 +21,7 @@ static void read_domain(struct reader *r, const struct yaml_item *root, struct s
   const struct yaml_item *map = reader_open(r, root, "domain", keys);
   if (!map) reader_fail(r, root, "the key 'domain' is missing; expected a map with cells and spacing");
   reader_vector(r, map, "lower", origin, s->lower);
-  reader_integers(r, map, "cells", 1, (int64_t)1 << 30, s->cells);
+  reader_integers(r, map, "cells", 1, most_cells, s->cells);
   s->spacing = reader_number(r, map, "spacing", READER_REQUIRED, RANGE_POSITIVE);
   s->slab_axis = (enum scene_axis)reader_choice(r, map, "slab_axis", AXIS_AUTO, axes);
   s->leave = (enum scene_leave)reader_choice(r, map, "leave", LEAVE_REMOVE, leave);

@@ -125,7 +125,7 @@ static int warn_material(FILE *file, const struct material *m)
   int warnings = 0;
   warnings += warn_range(file, m, "density", m->density, 50.0, 917.0,
                          "fresh snow has 50 to 100 kg/m^3, firn 400 and more, ice 917");
-  warnings += warn_range(file, m, "young", m->young, 1.4e3, 1.4e5,
+  warnings += warn_range(file, m, "young", m->young, 1.4e3, 5e5,
                          "softer flows like mud, stiffer needs shorter steps");
   warnings += warn_range(file, m, "poisson", m->poisson, 0.2, 0.35, "measured snow lies between");
   if (!m->plastic) return warnings;
@@ -135,7 +135,7 @@ static int warn_material(FILE *file, const struct material *m)
     warnings++;
   } else {
     warnings +=
-        warn_range(file, m, "hardening", m->hardening, 0.0, 15.0, "stiffness grows as its exponential");
+        warn_range(file, m, "hardening", m->hardening, 0.0, 20.0, "stiffness grows as its exponential");
   }
   warnings += warn_range(file, m, "critical_compression", m->critical_compression, 5e-3, 0.1,
                          "the paper uses 2.5e-2; it sets the greatest stress");

@@ -299,7 +299,7 @@ static double half_angle(const double *c, const double x[3])
 
 double bvh_winding(const struct bvh *bvh, const double x[3])
 {
-  static const double far = 2.0; /* radii from which a box is a dipole */
+  static const double far = 2.0; /* radii from which a patch is a dipole: off by up to 0.06 (test_mesh) */
   int32_t stack[DEEPEST];
   int depth = 0;
   double sum = 0.0; /* of solid angles */

@@ -13,7 +13,8 @@
 
 /* Samples of a true distance differ by no more than their own distance; where a hole was closed they may
  * differ by as much as the detour along grid diagonals, 1.13 times that. A trilinear value is a mean of
- * samples not farther than a cell's diagonal. */
+ * samples not farther than a cell's diagonal, and no component of its slope exceeds the largest of an edge.
+ */
 static const double steepness = 1.15;
 static const double diagonal = 1.7320508075688773;
 
@@ -117,7 +118,7 @@ void sdf_velocity(const struct sdf *sdf, const double x[3], double v[3])
 void sdf_range(const struct sdf *sdf, const double x[3], double radius, double *least, double *most)
 {
   const double distance = sdf_distance(sdf, x, NULL);
-  const double slack = steepness * (radius + 2.0 * diagonal * sdf->spacing);
+  const double slack = steepness * fmin(diagonal * radius, radius + 2.0 * diagonal * sdf->spacing);
   *least = distance - slack;
   *most = distance + slack;
 }
@@ -125,10 +126,12 @@ void sdf_range(const struct sdf *sdf, const double x[3], double radius, double *
 int sdf_inner_bounds(const struct sdf *sdf, double lower[3], double upper[3])
 {
   int64_t low[3] = {sdf->n[0], sdf->n[1], sdf->n[2]}, high[3] = {-1, -1, -1};
+  int found = 0; /* a sheet that passes through samples encloses none */
   for (int64_t z = 0, k = 0; z < sdf->n[2]; z++)
     for (int64_t y = 0; y < sdf->n[1]; y++)
       for (int64_t x = 0; x < sdf->n[0]; x++, k++) {
         if (sdf->phi[k] > 0.0f) continue;
+        found |= sdf->phi[k] < 0.0f;
         const int64_t at[3] = {x, y, z};
         for (int d = 0; d < 3; d++) {
           if (at[d] < low[d]) low[d] = at[d];
@@ -139,5 +142,5 @@ int sdf_inner_bounds(const struct sdf *sdf, double lower[3], double upper[3])
     lower[d] = sdf->lower[d] + sdf->spacing * (double)(low[d] > 0 ? low[d] - 1 : 0);
     upper[d] = sdf->lower[d] + sdf->spacing * (double)(high[d] + 1 < sdf->n[d] ? high[d] + 1 : high[d]);
   }
-  return high[0] >= 0;
+  return found;
 }

@@ -66,8 +66,8 @@ case $scene in
     holds "snow entered and left" "$(value "$first" most_x) < 1.2 && $(value "$last" least_x) > 2.5"
     ;;
   rolling_snowball)
-    hit=${frames[$((${#frames[@]} / 2))]}
-    holds "the ball grows" "$("$facts" "$hit" faster 1) > 1.15 * $("$facts" "$first" faster 1)"
+    # What moves is the ball: at 0.58 s it rolls, at 1.58 s it is half way down.
+    holds "the ball grows" "$("$facts" "${frames[38]}" faster 1) > 1.5 * $("$facts" "${frames[14]}" faster 1)"
     holds "it hits the snowman" "$("$facts" "$last" top 2.1 -0.3 2.5 0.3) < 1.1"
     ;;
   siggraph | the_end)

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Every scene is valid at all its sizes and in all its variants, and at paper size it has the particles and the grid of
+# the paper's table 3.
+#   sizes.sh FIRN
+set -uo pipefail
+firn=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/scenes/copy.sh
+. "$here/copy.sh"
+scenes=$(copy_scenes "$firn" "$work") || exit 1
+bad=0
+
+fail() {
+  echo "FAIL: $*" >&2
+  bad=$((bad + 1))
+}
+
+names_under() { # key scene: the names of the choices that stand under a key
+  sed -n "/^$1:/,/^[a-z]/p" "$2" | sed -n 's/^  \([a-z_]*\):.*/\1/p'
+}
+
+check() { # scene choice: the report goes to $work/out
+  "$firn" check "$1" --set "$2" >"$work/out" 2>&1 || fail "$1, $2: $(cat "$work/out")"
+}
+
+is_like_the_paper() { # scene particles grid; the report is in $work/out
+  local cells particles
+  cells=$(sed -n 's/^ *domain *\([0-9]* x [0-9]* x [0-9]*\) cells.*/\1/p' "$work/out")
+  particles=$(sed -n 's/^ *particles *\(about \)\{0,1\}\([0-9]*\).*/\2/p' "$work/out")
+  [ "$cells" = "$3" ] || fail "$1: $cells cells instead of $3"
+  awk -v n="$particles" -v want="$2" 'BEGIN { exit !(n > 0.97 * want && n < 1.03 * want) }' ||
+    fail "$1: $particles particles instead of $2"
+}
+
+for scene in "$scenes"/*.yml; do
+  for size in $(names_under sizes "$scene"); do check "$scene" "size=$size"; done
+  for variant in $(names_under variants "$scene"); do check "$scene" "variant=$variant"; done
+done
+# The plow's road is longer than its window, which is 300 cells long and grows from 1.07 to 3.9 million particles.
+while read -r name particles grid; do
+  check "$scenes/$name.yml" size=paper
+  is_like_the_paper "$name" "$particles" "$grid"
+done <<'END'
+snowball_drop 3.0e5 600 x 300 x 600
+snowball_smash 3.0e5 200 x 240 x 600
+double_smash 6.0e5 800 x 300 x 800
+snowplow 1.07e6 1750 x 50 x 150
+rolling_snowball 7.2e6 470 x 240 x 200
+siggraph 7.5e5 780 x 120 x 220
+the_end 5.8e5 700 x 120 x 210
+castle_destruction 1.6e6 560 x 160 x 360
+walking_character 3.0e6 370 x 120 x 300
+character_digging 3.1e6 280 x 110 x 340
+END
+[ $bad -eq 0 ] && echo "sizes: good"
+exit $((bad > 0))
