@@ -128,6 +128,28 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   }
 }
 
+/* Asks for what the next window reads while this one is scattered. */
+static void prefetch_window(const struct transfer *t, int32_t s)
+{
+  const struct particles *p = t->p;
+  const int32_t end = s + WINDOW_PARTICLES < p->count ? s + WINDOW_PARTICLES : p->count;
+  for (int32_t k = s; k < end; k += LANES) {
+    const int32_t slot = t->slot[k], home = t->home[k];
+    for (int d = 0; d < 3; d++) {
+      __builtin_prefetch(p->x[d] + slot);
+      __builtin_prefetch(p->v[d] + slot);
+    }
+    for (int e = 0; e < 9; e++) {
+      __builtin_prefetch(p->fe[e] + slot);
+      if (t->affine) __builtin_prefetch(p->b[e] + slot);
+    }
+    __builtin_prefetch(p->jp + slot);
+    __builtin_prefetch(p->mass + home);
+    __builtin_prefetch(p->volume + home);
+    __builtin_prefetch(p->stiffness + home);
+  }
+}
+
 ALWAYS_INLINE void scatter_run(const struct grid *g, int32_t c, int32_t run, const struct record *rec,
                                int32_t first_particle, struct span *span, int support, bool value, bool slope)
 {
@@ -188,6 +210,7 @@ void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane)
   for (int32_t c = g->plane_cell[plane]; c < end;) {
     const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c];
     prepare_window(t, s, g->cell_start[window] - s, momentum, force, &tally);
+    prefetch_window(t, g->cell_start[window]);
     if (g->frame.support == 4)
       scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, 4);
     else
