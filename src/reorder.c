@@ -151,6 +151,15 @@ static void swap_spare(struct reorder *r)
   r->spare_home = home;
 }
 
+/* At the start, and when cuts move, all particles are movers: what holds them is not kept. */
+static void drop_movers(struct reorder *r)
+{
+  mem_free(r->movers);
+  mem_free(r->spare_movers);
+  r->movers = r->spare_movers = NULL;
+  r->mover_capacity = 0;
+}
+
 void reorder_particles(struct reorder *r, struct particles *p, struct scratch *next, int32_t arrived)
 {
   int64_t movers = 0;
@@ -170,6 +179,7 @@ void reorder_particles(struct reorder *r, struct particles *p, struct scratch *n
   sort_movers(r, movers);
   const int32_t count = merge(r, p, next->key, movers);
   FIRN_ASSERT(count == p->count - gone + arrived);
+  if (movers > count / 2) drop_movers(r);
   swap_spare(r);
   p->count = count;
   r->homes_used += arrived;

@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +12,30 @@
 
 /* Large arrays start at different distances from a page boundary. Kernels walk dozens of them at the same
  * index; were they all aligned alike, every one would fall into the same set of the L1 cache, and loads would
- * wait for stores that only look like theirs. */
-enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, HEADER = 64 };
+ * wait for stores that only look like theirs.
+ *
+ * The largest come straight from the system, with huge pages where it has them: dozens of streams at once
+ * need more small pages than a TLB holds. Their pages are zero without being touched, so what an array keeps
+ * in reserve costs no memory, and a page lies near the thread that first writes to it. */
+enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, MAPPED = 1 << 20 };
 
-/* Arrays of this size ask for huge pages: dozens of streams at once need more small pages than a TLB holds.
- */
-enum { HUGE_FROM = 1 << 22 };
+struct header {     /* in front of every block */
+  char *raw;        /* what was allocated */
+  size_t map_bytes; /* of the mapping; 0 if it came from the heap */
+};
+enum { HEADER = 64 };
 
 static atomic_long blocks;
 static atomic_uint large_blocks;
 
-static void advise_huge(char *raw, size_t bytes)
+static char *map_pages(size_t bytes)
 {
+  void *raw = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
-  char *page = raw + (PAGE - (uintptr_t)raw % PAGE) % PAGE;
-  madvise(page, bytes - (size_t)(page - raw), MADV_HUGEPAGE); /* where it is refused, small pages do */
-#else
-  (void)raw, (void)bytes;
+  madvise(raw, bytes, MADV_HUGEPAGE); /* where it is refused, small pages do */
 #endif
+  return raw;
 }
 
 void *mem_alloc(size_t count, size_t size)
@@ -37,15 +44,17 @@ void *mem_alloc(size_t count, size_t size)
   if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - 2 * PAGE)
     firn_fatal("%zu elements of %zu bytes do not fit in memory", count, size);
   bytes = (bytes + 63) / 64 * 64;
-  const size_t before = HEADER + (bytes < LARGE ? 0 : atomic_fetch_add(&large_blocks, 1) * STAGGER % PAGE);
-  char *raw = aligned_alloc(64, before + (bytes ? bytes : 64));
+  const size_t before = HEADER + (bytes < LARGE ? 0 : atomic_fetch_add(&large_blocks, 1) * STAGGER % PAGE),
+               whole = before + (bytes ? bytes : 64);
+  const bool mapped = bytes >= MAPPED;
+  char *raw = mapped ? map_pages(whole) : aligned_alloc(64, whole);
   if (!raw)
     firn_fatal("out of memory: %.1f MiB more are needed; use more nodes or fewer particles",
                (double)bytes / 1048576.0);
   char *block = raw + before;
-  if (bytes >= HUGE_FROM) advise_huge(raw, before + bytes);
-  memcpy(block - sizeof raw, &raw, sizeof raw);
-  memset(block, 0, bytes);
+  const struct header header = {raw, mapped ? whole : 0};
+  memcpy(block - HEADER, &header, sizeof header);
+  if (!mapped) memset(block, 0, bytes);
   atomic_fetch_add(&blocks, 1);
   return block;
 }
@@ -68,10 +77,13 @@ char *mem_strdup(const char *text)
 void mem_free(void *block)
 {
   if (!block) return;
-  void *raw;
-  memcpy(&raw, (char *)block - sizeof raw, sizeof raw);
+  struct header header;
+  memcpy(&header, (char *)block - HEADER, sizeof header);
   atomic_fetch_sub(&blocks, 1);
-  free(raw);
+  if (header.map_bytes)
+    munmap(header.raw, header.map_bytes);
+  else
+    free(header.raw);
 }
 
 long mem_balance(void)

@@ -59,13 +59,30 @@ static void keep_frame(const struct transfer *t, int32_t s, int count, const str
   v8_store_some(SCRATCH_LAMBDA(keep) + s, lambda, count);
 }
 
-/* Stress of eight particles, V0 P F_E^T as a full matrix, and their elastic energy. */
+/* The principal frames of the batch at s and of the one behind it, if `left` particles reach so far. */
+static void principal_ahead(const struct transfer *t, int32_t s, int32_t left, struct principal frame[2])
+{
+  v8 f[POLAR_MOST][9], r[POLAR_MOST][9], d[POLAR_MOST][3], o[POLAR_MOST][3];
+  m8 far[POLAR_MOST];
+  for (int b = 0; b < POLAR_MOST && b * LANES < left; b++) {
+    const struct batch batch = batch_at(t, s + b * LANES, left - b * LANES);
+    for (int k = 0; k < 9; k++) f[b][k] = batch_load(t->p->fe[k], &batch);
+  }
+  if (left <= LANES) {
+    principal3(f[0], frame);
+    return;
+  }
+  polar_strain(POLAR_MOST, (const v8(*)[9])f, r, d, o, far);
+  principal_frames(POLAR_MOST, (const v8(*)[9])f, (const v8(*)[9])r, d, o, far, frame);
+}
+
+/* Stress of eight particles, V0 P F_E^T as a full matrix, and their elastic energy; `frame` is theirs where
+ * the step is implicit. */
 ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const struct batch *batch,
-                                  v8 stress[9], v8 *energy)
+                                  const struct principal *frame, v8 stress[9], v8 *energy)
 {
   const struct particles *p = t->p;
-  v8 f[9], upper[6];
-  for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
+  v8 upper[6];
   const struct snow_lanes material = batch_material(t, batch);
   m8 clamped;
   const v8 factor = snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
@@ -73,15 +90,14 @@ ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const str
   const v8 mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
   if (t->hardened_to_limit) *t->hardened_to_limit += m8_count(clamped & m8_first(batch->count));
   if (t->implicit) {
-    struct principal frame;
-    principal3(f, &frame);
     const v8 one = v8_set(1.0),
-             sigma[3] = {one + frame.strain[0], one + frame.strain[1], one + frame.strain[2]};
-    snow_stress(frame.u, sigma, mu, lambda, upper);
+             sigma[3] = {one + frame->strain[0], one + frame->strain[1], one + frame->strain[2]};
+    snow_stress(frame->u, sigma, mu, lambda, upper);
     *energy = snow_energy(sigma, mu, lambda);
-    keep_frame(t, s, batch->count, &frame, mu, lambda);
+    keep_frame(t, s, batch->count, frame, mu, lambda);
   } else {
-    v8 r[9];
+    v8 f[9], r[9];
+    for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
     polar3(f, r);
     snow_stress_polar(f, r, mu, lambda, upper);
     if (t->measuring) *energy = snow_energy_polar(f, r, mu, lambda);
@@ -100,10 +116,13 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   const enum linear force_linear = t->mls ? OFFSET : GRADIENT;
   const double force_scale = -stencil_scale(frame, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
   const double affine_scale = stencil_scale(frame, OFFSET);
+  struct principal frames[POLAR_MOST];
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
+    const int32_t turn = i / LANES % POLAR_MOST;
     v8 stress[9], energy = v8_set(0.0), coefficient[3][3], x[3], mv[3];
-    prepare_stress(t, s + i, &batch, stress, &energy);
+    if (t->implicit && turn == 0) principal_ahead(t, s + i, n - i, frames);
+    prepare_stress(t, s + i, &batch, &frames[turn], stress, &energy);
     if (t->measuring) tally_batch(tally, t, &batch, energy);
     const v8 m = batch_constant(p->mass, &batch);
     for (int d = 0; d < 3; d++) mv[d] = m * batch_load(p->v[d], &batch);
