@@ -302,4 +302,67 @@ static inline void v8_transpose(v8 r[8])
   }
 }
 
+/* --- as many channels of neighbouring nodes as a register holds
+ * --------------------------------------------- The transfers add and gather four channels a node. Two nodes
+ * fill a register of AVX-512; elsewhere one does, since GCC keeps vectors that exceed a register in
+ * memory. */
+#if defined __AVX512F__
+enum { VN = 8 };
+typedef v8 vn;
+#else
+enum { VN = 4 };
+typedef double vn __attribute__((vector_size(32)));
+#endif
+typedef double vn_unaligned __attribute__((vector_size(VN * sizeof(double)), aligned(8), may_alias));
+
+static inline vn vn_set(double a)
+{
+#if defined __AVX512F__
+  return v8_set(a);
+#else
+  return (vn){a, a, a, a};
+#endif
+}
+
+static inline vn vn_load(const double *p)
+{
+  return *(const vn_unaligned *)p;
+}
+
+static inline void vn_store(double *p, vn a)
+{
+  *(vn_unaligned *)p = a;
+}
+
+/* Four doubles, for each node of the register. */
+static inline vn vn_repeat(const double *p)
+{
+#if defined __AVX512F__
+  return v8_twice(p);
+#else
+  return vn_load(p);
+#endif
+}
+
+static inline vn vn_fma(vn a, vn b, vn c)
+{
+#if defined __AVX512F__
+  return v8_fma(a, b, c);
+#elif defined __FMA__
+  return (vn)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+  return a * b + c;
+#endif
+}
+
+/* The sum over the nodes of the register. */
+static inline void vn_fold(vn a, double out[4])
+{
+#if defined __AVX512F__
+  v8_fold(a, out);
+#else
+  vn_store(out, a);
+#endif
+}
+
 #endif

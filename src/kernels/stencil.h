@@ -1,9 +1,9 @@
 /* The transfer stencil: weights, and the scatter and gather of one cell.
  *
  * All particles of a cell share their 4 x 4 x 4 nodes (3 x 3 x 3 quadratic). A scatter takes one node plane
- * of the cell at a time: its 4 x 4 nodes of four channels are eight registers, all particles of the cell are
- * added to them in id order from +0.0, and only then do they meet memory. A vector register holds two
- * z-neighbours of four channels each.
+ * of the cell at a time: its 4 x 4 nodes of four channels are eight registers of AVX-512, all particles of
+ * the cell are added to them in id order from +0.0, and only then do they meet memory. A vector register
+ * holds two z-neighbours of four channels each.
  *
  * The sum over cells has one fixed shape (docs/architecture.md): cells of a row in z order into `span`, the
  * row's buffer; rows of a plane in y order into the plane's own tiles `q`; planes in x order into the grid.
@@ -287,36 +287,37 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
 ALWAYS_INLINE void scatter_cell(const struct record *rec, int32_t n, double *corner, int64_t stride0,
                                 int64_t stride1, int support, bool value, bool slope)
 {
-  for (int a = 0; a < support; a++) {
-    v8 sum[MAX_SUPPORT][2];
-    for (int b = 0; b < support; b++) sum[b][0] = sum[b][1] = v8_set(0.0);
-    for (int32_t i = 0; i < n; i++) {
-      const double *r = (const double *)&rec[i];
-      const v8 wx = v8_set(r[RECORD_X + a]), dx = v8_set(r[RECORD_X + 4 + a]);
-      v8 base = v8_set(0.0), along_y = base, along_z = base;
-      if (value) base = wx * v8_twice(r + RECORD_VALUE);
-      if (slope) {
-        base = value ? v8_fma(dx, v8_twice(r + RECORD_TX), base) : dx * v8_twice(r + RECORD_TX);
-        along_y = wx * v8_twice(r + RECORD_TY);
-        along_z = wx * v8_twice(r + RECORD_TZ);
-      }
-      for (int h = 0; h < 2; h++) {
-        const v8 wz = rec[i].z[h];
-        v8 here = base * wz;
-        if (slope) here = v8_fma(along_z, rec[i].z[2 + h], here);
-        const v8 turned = along_y * wz;
-        for (int b = 0; b < support; b++) {
-          sum[b][h] = v8_fma(v8_set(r[RECORD_Y + b]), here, sum[b][h]);
-          if (slope) sum[b][h] = v8_fma(v8_set(r[RECORD_Y + 4 + b]), turned, sum[b][h]);
+  for (int a = 0; a < support; a++)
+    for (int part = 0; part < 16 / VN; part += 2) {
+      vn sum[MAX_SUPPORT][2];
+      for (int b = 0; b < support; b++) sum[b][0] = sum[b][1] = vn_set(0.0);
+      for (int32_t i = 0; i < n; i++) {
+        const double *r = (const double *)&rec[i], *z = (const double *)rec[i].z + VN * part;
+        const vn wx = vn_set(r[RECORD_X + a]), dx = vn_set(r[RECORD_X + 4 + a]);
+        vn base = vn_set(0.0), along_y = base, along_z = base;
+        if (value) base = wx * vn_repeat(r + RECORD_VALUE);
+        if (slope) {
+          base = value ? vn_fma(dx, vn_repeat(r + RECORD_TX), base) : dx * vn_repeat(r + RECORD_TX);
+          along_y = wx * vn_repeat(r + RECORD_TY);
+          along_z = wx * vn_repeat(r + RECORD_TZ);
+        }
+        for (int h = 0; h < 2; h++) {
+          const vn wz = vn_load(z + VN * h);
+          vn here = base * wz;
+          if (slope) here = vn_fma(along_z, vn_load(z + 16 + VN * h), here);
+          const vn turned = along_y * wz;
+          for (int b = 0; b < support; b++) {
+            sum[b][h] = vn_fma(vn_set(r[RECORD_Y + b]), here, sum[b][h]);
+            if (slope) sum[b][h] = vn_fma(vn_set(r[RECORD_Y + 4 + b]), turned, sum[b][h]);
+          }
         }
       }
+      for (int b = 0; b < support; b++) {
+        double *node = corner + a * stride0 + b * stride1 + VN * part;
+        vn_store(node, vn_load(node) + sum[b][0]);
+        vn_store(node + VN, vn_load(node + VN) + sum[b][1]);
+      }
     }
-    for (int b = 0; b < support; b++) {
-      double *node = corner + a * stride0 + b * stride1;
-      v8_store(node, v8_load(node) + sum[b][0]);
-      v8_store(node + 8, v8_load(node + 8) + sum[b][1]);
-    }
-  }
 }
 
 /* Adds a finished plane to the grid, or to the parts that a left neighbour wants apart. */
@@ -382,35 +383,38 @@ ALWAYS_INLINE void gather_cell(const struct record *rec, int32_t n, const struct
                                const struct stencil_nodes *other, int support, double *out)
 {
   for (int32_t i = 0; i < n; i++, out += GATHERED_DOUBLES) {
-    const double *r = (const double *)&rec[i];
-    const v8 z0 = rec[i].z[0], z1 = rec[i].z[1], d0 = rec[i].z[2], d1 = rec[i].z[3];
-    v8 value = v8_set(0.0), gx = value, gy = value, gz = value;
+    const double *r = (const double *)&rec[i], *z = (const double *)rec[i].z;
+    vn value = vn_set(0.0), gx = value, gy = value, gz = value;
     for (int a = 0; a < support; a++) {
-      v8 plane = v8_set(0.0), plane_y = plane, plane_z = plane, plane_value = plane;
+      vn plane = vn_set(0.0), plane_y = plane, plane_z = plane, plane_value = plane;
       for (int b = 0; b < support; b++) {
-        const double(*node)[4] = nodes->node[MAX_SUPPORT * a + b];
-        const v8 n0 = v8_load_aligned(node[0]), n1 = v8_load_aligned(node[2]);
-        const v8 along = v8_fma(n1, z1, n0 * z0), slope = v8_fma(n1, d1, n0 * d0);
-        const v8 wy = v8_set(r[RECORD_Y + b]);
-        plane = v8_fma(wy, along, plane);
-        plane_y = v8_fma(v8_set(r[RECORD_Y + 4 + b]), along, plane_y);
-        plane_z = v8_fma(wy, slope, plane_z);
+        const double *node = nodes->node[MAX_SUPPORT * a + b][0];
+        vn along = vn_load(node) * vn_load(z), slope = vn_load(node) * vn_load(z + 16);
+        for (int k = VN; k < 16; k += VN) {
+          along = vn_fma(vn_load(node + k), vn_load(z + k), along);
+          slope = vn_fma(vn_load(node + k), vn_load(z + 16 + k), slope);
+        }
+        const vn wy = vn_set(r[RECORD_Y + b]);
+        plane = vn_fma(wy, along, plane);
+        plane_y = vn_fma(vn_set(r[RECORD_Y + 4 + b]), along, plane_y);
+        plane_z = vn_fma(wy, slope, plane_z);
         if (other) {
-          const double(*o)[4] = other->node[MAX_SUPPORT * a + b];
-          plane_value =
-              v8_fma(wy, v8_fma(v8_load_aligned(o[2]), z1, v8_load_aligned(o[0]) * z0), plane_value);
+          node = other->node[MAX_SUPPORT * a + b][0];
+          along = vn_load(node) * vn_load(z);
+          for (int k = VN; k < 16; k += VN) along = vn_fma(vn_load(node + k), vn_load(z + k), along);
+          plane_value = vn_fma(wy, along, plane_value);
         }
       }
-      const v8 wx = v8_set(r[RECORD_X + a]);
-      value = v8_fma(wx, other ? plane_value : plane, value);
-      gy = v8_fma(wx, plane_y, gy);
-      gz = v8_fma(wx, plane_z, gz);
-      gx = v8_fma(v8_set(r[RECORD_X + 4 + a]), plane, gx);
+      const vn wx = vn_set(r[RECORD_X + a]);
+      value = vn_fma(wx, other ? plane_value : plane, value);
+      gy = vn_fma(wx, plane_y, gy);
+      gz = vn_fma(wx, plane_z, gz);
+      gx = vn_fma(vn_set(r[RECORD_X + 4 + a]), plane, gx);
     }
-    v8_fold(value, out);
-    v8_fold(gx, out + 4);
-    v8_fold(gy, out + 8);
-    v8_fold(gz, out + 12);
+    vn_fold(value, out);
+    vn_fold(gx, out + 4);
+    vn_fold(gy, out + 8);
+    vn_fold(gz, out + 12);
   }
 }
 
