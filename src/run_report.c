@@ -112,9 +112,9 @@ void run_log_start(const struct run *run)
            scene->kernel == KERNEL_CUBIC ? "cubic" : "quadratic", scene->force == FORCE_MLS ? "mls" : "mpm");
 }
 
-/* What rank 0 sent at its cuts, beside what the design asks for: a product of the solve sends the active
- * tiles of 3 shared planes to the right and of 1 + 2 + 3 parts of them to the left (cubic kernel), in one
- * message each. */
+/* What rank 0 sent at its cuts. By design a product of the solve sends the active tiles of 3 shared planes to
+ * the right and of 1 + 2 + 3 parts of them to the left (cubic kernel), in one message each; tests hold it to
+ * that. */
 static void log_communication(const struct run *run)
 {
   const struct sim *sim = run->sim;

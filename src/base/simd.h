@@ -98,12 +98,6 @@ static inline v8 v8_twice(const double *p)
 #endif
 }
 
-/* a in the lower four lanes, b in the upper four. */
-static inline v8 v8_pair(double a, double b)
-{
-  return (v8){a, a, a, a, b, b, b, b};
-}
-
 /* Sum of the lower and the upper four lanes. */
 static inline void v8_fold(v8 a, double out[4])
 {
