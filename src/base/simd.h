@@ -182,6 +182,29 @@ static inline int m8_count(m8 mask)
 #endif
 }
 
+/* The masked lanes of a, moved together, to p; up to eight doubles are overwritten there. */
+static inline void v8_pack(double *p, m8 mask, v8 a)
+{
+#if defined __AVX512DQ__
+  v8_store(p, (v8)_mm512_maskz_compress_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)a));
+#else
+  for (int l = 0; l < LANES; l++)
+    if (mask[l]) *p++ = a[l];
+#endif
+}
+
+/* The other way: the masked lanes of a become what stands at p. */
+static inline v8 v8_unpack(const double *p, m8 mask, v8 a)
+{
+#if defined __AVX512DQ__
+  return (v8)_mm512_mask_expand_pd((__m512d)a, _mm512_movepi64_mask((__m512i)mask), (__m512d)v8_load(p));
+#else
+  for (int l = 0; l < LANES; l++)
+    if (mask[l]) a[l] = *p++;
+  return a;
+#endif
+}
+
 /* The lowest `count` lanes. */
 static inline m8 m8_first(int count)
 {

@@ -106,12 +106,16 @@ struct update {
   v8 norm2;        /* of the velocity gradient, squared */
   v8 trial[9], jp; /* F_E and J_P */
   struct snow_lanes material;
+  m8 yielding; /* may be beyond the limits */
   struct snow_returned found;
 };
 
+/* Batches that are brought back to the limits together. */
+enum { GROUP_BATCHES = 8, GROUP_LANES = (GROUP_BATCHES + STRETCH_MOST) * LANES };
+
 /* Step 7 up to the trial F_E, from the particles' gathered rows. */
-ALWAYS_INLINE void update_begin(const struct transfer *t, int32_t s, int32_t left, const double *gathered,
-                                const double *affine, struct update *u)
+static void update_begin(const struct transfer *t, int32_t s, int32_t left, const double *gathered,
+                         const double *affine, struct update *u)
 {
   const struct particles *p = t->p;
   const struct grid_frame *frame = &t->grid->frame;
@@ -136,24 +140,78 @@ ALWAYS_INLINE void update_begin(const struct transfer *t, int32_t s, int32_t lef
   for (int k = 0; k < 9; k++) u->trial[k] = v8_fma(v8_set(t->dt), u->trial[k], f[k]);
   u->material = batch_material(t, &u->batch);
   u->jp = batch_load(p->jp, &u->batch);
+  u->yielding = ~snow_is_elastic(&u->material, u->trial) & m8_first(u->batch.count);
 }
 
-/* The plastic part of step 7 for n batches. */
-ALWAYS_INLINE void update_return(int n, struct update u[])
+/* The particles of a group that may yield, side by side. */
+struct yielding {
+  int32_t count;
+  double f[9][GROUP_LANES], jp[GROUP_LANES], low[GROUP_LANES], high[GROUP_LANES];
+  double plastic[GROUP_LANES], inverted[GROUP_LANES]; /* masks */
+};
+
+/* Lanes behind the last particle rest. */
+static void yielding_pad(struct yielding *y)
 {
-  struct snow_lanes material[POLAR_MOST];
-  struct snow_returned found[POLAR_MOST];
-  v8 f[POLAR_MOST][9], jp[POLAR_MOST];
+  for (int k = 0; k < 9; k++) v8_store(y->f[k] + y->count, v8_set(k % 4 == 0 ? 1.0 : 0.0));
+  v8_store(y->jp + y->count, v8_set(1.0));
+  v8_store(y->low + y->count, v8_set(0.0));
+  v8_store(y->high + y->count, v8_set(2.0));
+}
+
+ALWAYS_INLINE void yielding_return(struct yielding *y, int32_t at, int n)
+{
+  v8 f[STRETCH_MOST][9], jp[STRETCH_MOST], low[STRETCH_MOST], high[STRETCH_MOST];
+  struct snow_returned found[STRETCH_MOST];
   for (int b = 0; b < n; b++) {
-    material[b] = u[b].material;
-    jp[b] = u[b].jp;
-    for (int k = 0; k < 9; k++) f[b][k] = u[b].trial[k];
+    const int32_t i = at + b * LANES;
+    for (int k = 0; k < 9; k++) f[b][k] = v8_load(y->f[k] + i);
+    jp[b] = v8_load(y->jp + i);
+    low[b] = v8_load(y->low + i);
+    high[b] = v8_load(y->high + i);
   }
-  snow_return(n, material, f, jp, found);
+  snow_return(n, low, high, f, jp, found);
   for (int b = 0; b < n; b++) {
-    u[b].found = found[b];
-    u[b].jp = jp[b];
-    for (int k = 0; k < 9; k++) u[b].trial[k] = f[b][k];
+    const int32_t i = at + b * LANES;
+    for (int k = 0; k < 9; k++) v8_store(y->f[k] + i, f[b][k]);
+    v8_store(y->jp + i, jp[b]);
+    v8_store(y->plastic + i, (v8)found[b].plastic);
+    v8_store(y->inverted + i, (v8)found[b].inverted);
+  }
+}
+
+/* The plastic part of step 7: those who may yield are taken out of their batches, dealt with in batches of
+ * their own and put back. */
+static void update_return(int n, struct update u[])
+{
+  struct yielding y = {.count = 0};
+  for (int b = 0; b < n; b++) {
+    const m8 mask = u[b].yielding;
+    u[b].found = (struct snow_returned){(m8){0}, (m8){0}};
+    if (!m8_any(mask)) continue;
+    for (int k = 0; k < 9; k++) v8_pack(y.f[k] + y.count, mask, u[b].trial[k]);
+    v8_pack(y.jp + y.count, mask, u[b].jp);
+    v8_pack(y.low + y.count, mask, u[b].material.stretch_low);
+    v8_pack(y.high + y.count, mask, u[b].material.stretch_high);
+    y.count += m8_count(mask);
+  }
+  if (!y.count) return;
+  yielding_pad(&y);
+  for (int32_t at = 0; at < y.count; at += STRETCH_MOST * LANES) {
+    if (y.count - at > LANES)
+      yielding_return(&y, at, STRETCH_MOST);
+    else
+      yielding_return(&y, at, 1);
+  }
+  int32_t at = 0;
+  for (int b = 0; b < n; b++) {
+    const m8 mask = u[b].yielding;
+    if (!m8_any(mask)) continue;
+    for (int k = 0; k < 9; k++) u[b].trial[k] = v8_unpack(y.f[k] + at, mask, u[b].trial[k]);
+    u[b].jp = v8_unpack(y.jp + at, mask, u[b].jp);
+    u[b].found.plastic = (m8)v8_unpack(y.plastic + at, mask, (v8)u[b].found.plastic);
+    u[b].found.inverted = (m8)v8_unpack(y.inverted + at, mask, (v8)u[b].found.inverted);
+    at += m8_count(mask);
   }
 }
 
@@ -251,9 +309,9 @@ static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t f
   int32_t done = 0;
   bool more = true;
   while (more) {
-    struct update u[POLAR_MOST];
+    struct update u[GROUP_BATCHES];
     int n = 0;
-    while (n < POLAR_MOST) {
+    while (n < GROUP_BATCHES) {
       const int32_t whole = LANES - (first + done) % LANES, left = waiting - done;
       more = left >= whole || (last && left > 0);
       if (!more) break;
@@ -262,10 +320,7 @@ static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t f
                    w->out[1] + done * GATHERED_DOUBLES, &u[n++]);
       done += count;
     }
-    if (n == 2)
-      update_return(2, u);
-    else if (n == 1)
-      update_return(1, u);
+    update_return(n, u);
     for (int b = 0; b < n; b++) update_end(t, &u[b], near, most, result);
   }
   const size_t row = GATHERED_DOUBLES * sizeof(double);

@@ -60,20 +60,18 @@ static void keep_frame(const struct transfer *t, int32_t s, int count, const str
 }
 
 /* The principal frames of the batch at s and of the one behind it, if `left` particles reach so far. */
-static void principal_ahead(const struct transfer *t, int32_t s, int32_t left, struct principal frame[2])
+static void principal_ahead(const struct transfer *t, int32_t s, int32_t left,
+                            struct principal frame[STRETCH_MOST])
 {
-  v8 f[POLAR_MOST][9], r[POLAR_MOST][9], d[POLAR_MOST][3], o[POLAR_MOST][3];
-  m8 far[POLAR_MOST];
-  for (int b = 0; b < POLAR_MOST && b * LANES < left; b++) {
+  v8 f[STRETCH_MOST][9];
+  for (int b = 0; b < STRETCH_MOST && b * LANES < left; b++) {
     const struct batch batch = batch_at(t, s + b * LANES, left - b * LANES);
     for (int k = 0; k < 9; k++) f[b][k] = batch_load(t->p->fe[k], &batch);
   }
-  if (left <= LANES) {
+  if (left <= LANES)
     principal3(f[0], frame);
-    return;
-  }
-  polar_strain(POLAR_MOST, (const v8(*)[9])f, r, d, o, far);
-  principal_frames(POLAR_MOST, (const v8(*)[9])f, (const v8(*)[9])r, d, o, far, frame);
+  else
+    principal_frames(STRETCH_MOST, (const v8(*)[9])f, frame);
 }
 
 /* Stress of eight particles, V0 P F_E^T as a full matrix, and their elastic energy; `frame` is theirs where
@@ -96,11 +94,9 @@ ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const str
     *energy = snow_energy(sigma, mu, lambda);
     keep_frame(t, s, batch->count, frame, mu, lambda);
   } else {
-    v8 f[9], r[9];
+    v8 f[9];
     for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
-    polar3(f, r);
-    snow_stress_polar(f, r, mu, lambda, upper);
-    if (t->measuring) *energy = snow_energy_polar(f, r, mu, lambda);
+    snow_stress_left(f, mu, lambda, upper, energy);
   }
   const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
   for (int k = 0; k < 9; k++) stress[k] = upper[place[k]];
@@ -116,10 +112,10 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   const enum linear force_linear = t->mls ? OFFSET : GRADIENT;
   const double force_scale = -stencil_scale(frame, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
   const double affine_scale = stencil_scale(frame, OFFSET);
-  struct principal frames[POLAR_MOST];
+  struct principal frames[STRETCH_MOST];
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
-    const int32_t turn = i / LANES % POLAR_MOST;
+    const int32_t turn = i / LANES % STRETCH_MOST;
     v8 stress[9], energy = v8_set(0.0), coefficient[3][3], x[3], mv[3];
     if (t->implicit && turn == 0) principal_ahead(t, s + i, n - i, frames);
     prepare_stress(t, s + i, &batch, &frames[turn], stress, &energy);

@@ -8,7 +8,7 @@
 #ifndef FIRN_MATERIAL_SNOW_H
 #define FIRN_MATERIAL_SNOW_H
 
-#include "material/polar.h"
+#include "material/stretch.h"
 
 /* One material as the kernels read it: snow_constants() of snow.c fills the table, lanes gather from it. */
 struct snow_constants {
@@ -16,11 +16,12 @@ struct snow_constants {
   double hardening;                 /* xi */
   double factor_low, factor_high;   /* the hardening factor is kept within */
   double stretch_low, stretch_high; /* singular values are kept within */
+  double excess_low, excess_high;   /* and eigenvalues of F^T F - I: the same limits, squared */
 };
 
 /* The constants of eight particles. */
 struct snow_lanes {
-  v8 mu, lambda, hardening, factor_low, factor_high, stretch_low, stretch_high;
+  v8 mu, lambda, hardening, factor_low, factor_high, stretch_low, stretch_high, excess_low, excess_high;
 };
 
 struct material_parameters {
@@ -35,9 +36,9 @@ static inline struct snow_lanes snow_gather(const struct snow_constants *table, 
   bool same = true;
   for (int l = 1; l < LANES; l++) same &= material[l] == material[0];
   const struct snow_constants *c = &table[material[0]];
-  struct snow_lanes lanes = {v8_set(c->mu),          v8_set(c->lambda),      v8_set(c->hardening),
-                             v8_set(c->factor_low),  v8_set(c->factor_high), v8_set(c->stretch_low),
-                             v8_set(c->stretch_high)};
+  struct snow_lanes lanes = {v8_set(c->mu),           v8_set(c->lambda),      v8_set(c->hardening),
+                             v8_set(c->factor_low),   v8_set(c->factor_high), v8_set(c->stretch_low),
+                             v8_set(c->stretch_high), v8_set(c->excess_low),  v8_set(c->excess_high)};
   if (same) return lanes;
   for (int l = 1; l < LANES; l++) {
     c = &table[material[l]];
@@ -48,6 +49,8 @@ static inline struct snow_lanes snow_gather(const struct snow_constants *table, 
     lanes.factor_high[l] = c->factor_high;
     lanes.stretch_low[l] = c->stretch_low;
     lanes.stretch_high[l] = c->stretch_high;
+    lanes.excess_low[l] = c->excess_low;
+    lanes.excess_high[l] = c->excess_high;
   }
   return lanes;
 }
@@ -70,54 +73,30 @@ static inline v8 snow_energy(const v8 sigma[3], v8 mu, v8 lambda)
   return v8_fma(mu, stretch, v8_set(0.5) * lambda * (j - one) * (j - one));
 }
 
-static inline v8 snow_determinant(const v8 f[9])
-{
-  return v8_fma(f[0], v8_fma(f[4], f[8], -f[5] * f[7]),
-                v8_fma(-f[1], v8_fma(f[3], f[8], -f[5] * f[6]), f[2] * v8_fma(f[3], f[7], -f[4] * f[6])));
-}
-
-/* The same from F_E = R S. */
-static inline v8 snow_energy_polar(const v8 f[9], const v8 r[9], v8 mu, v8 lambda)
-{
-  const v8 excess = snow_determinant(f) - v8_set(1.0);
-  v8 stretch = v8_set(0.0);
-  for (int k = 0; k < 9; k++) stretch = v8_fma(f[k] - r[k], f[k] - r[k], stretch);
-  return v8_fma(mu, stretch, v8_set(0.5) * lambda * excess * excess);
-}
-
-/* U diag(a) U^T, the upper triangle: xx, xy, xz, yy, yz, zz. */
-static inline void snow_from_principal(const v8 u[9], const v8 a[3], v8 out[6])
-{
-  int k = 0;
-  for (int i = 0; i < 3; i++) {
-    const v8 x = u[3 * i] * a[0], y = u[3 * i + 1] * a[1], z = u[3 * i + 2] * a[2];
-    for (int j = i; j < 3; j++, k++) out[k] = v8_fma(x, u[3 * j], v8_fma(y, u[3 * j + 1], z * u[3 * j + 2]));
-  }
-}
-
 /* Kirchhoff-like stress P F_E^T (Pa), symmetric, upper triangle. */
 static inline void snow_stress(const v8 u[9], const v8 sigma[3], v8 mu, v8 lambda, v8 out[6])
 {
   const v8 one = v8_set(1.0), j = sigma[0] * sigma[1] * sigma[2], pressure = lambda * (j - one) * j;
   v8 principal[3];
   for (int d = 0; d < 3; d++) principal[d] = v8_fma(v8_set(2.0) * mu * (sigma[d] - one), sigma[d], pressure);
-  snow_from_principal(u, principal, out);
+  stretch_from_principal(u, principal, out);
 }
 
-/* The same from F_E = R S without its principal frame: 2 mu (F - R) F^T + lambda (J - 1) J I. */
-static inline void snow_stress_polar(const v8 f[9], const v8 r[9], v8 mu, v8 lambda, v8 out[6])
+/* The same without the principal frame, and the energy density: with B = F F^T, P F^T is
+ * 2 mu (B - B^(1/2)) + lambda (J - 1) J I, and |F - R|^2 = |B^(1/2) - I|^2. */
+static inline void snow_stress_left(const v8 f[9], v8 mu, v8 lambda, v8 out[6], v8 *energy)
 {
-  const v8 mu2 = mu + mu;
-  const v8 j = snow_determinant(f);
-  const v8 pressure = lambda * (j - v8_set(1.0)) * j;
-  int k = 0;
-  for (int i = 0; i < 3; i++) {
-    const v8 a = f[3 * i] - r[3 * i], b = f[3 * i + 1] - r[3 * i + 1], c = f[3 * i + 2] - r[3 * i + 2];
-    for (int l = i; l < 3; l++, k++) {
-      const v8 product = v8_fma(a, f[3 * l], v8_fma(b, f[3 * l + 1], c * f[3 * l + 2]));
-      out[k] = i == l ? v8_fma(mu2, product, pressure) : mu2 * product;
-    }
+  v8 g[6], h[6], stretch = v8_set(0.0);
+  const v8 mu2 = mu + mu, j = stretch_determinant(f), excess = j - v8_set(1.0),
+           pressure = lambda * excess * j;
+  stretch_left(f, j, g, h);
+  for (int k = 0; k < 6; k++) {
+    const bool diagonal = k == 0 || k == 3 || k == 5;
+    const v8 strain = g[k] - h[k], weight = v8_set(diagonal ? 1.0 : 2.0);
+    out[k] = diagonal ? v8_fma(mu2, h[k], pressure) : mu2 * h[k];
+    stretch = v8_fma(weight * strain, strain, stretch);
   }
+  *energy = v8_fma(mu, stretch, v8_set(0.5) * lambda * excess * excess);
 }
 
 static inline void snow_multiply(const v8 a[9], const v8 b[9], v8 out[9])
@@ -171,52 +150,52 @@ static inline void snow_tangent(const v8 u[9], const v8 sigma[3], v8 mu, v8 lamb
   snow_multiply(half, ut, out);
 }
 
+/* By Sylvester's criterion. */
+static inline m8 snow_is_definite(const v8 a[6])
+{
+  const v8 zero = v8_set(0.0), minor = v8_fma(a[0], a[3], -a[1] * a[1]);
+  const v8 determinant = v8_fma(
+      a[5], minor, v8_fma(a[4], v8_fma(a[1], a[2], -a[0] * a[4]), a[2] * v8_fma(a[1], a[4], -a[3] * a[2])));
+  return (a[0] > zero) & (minor > zero) & (determinant > zero);
+}
+
+/* Lanes whose stretches are surely allowed: F^T F within the squares of the limits, which is to say that
+ * F^T F - low^2 I and high^2 I - F^T F are positive definite. Most particles, even of snow that yields
+ * nearby, need no more than this. */
+static inline m8 snow_is_elastic(const struct snow_lanes *m, const v8 f[9])
+{
+  v8 g[6];
+  const v8 low = m->excess_low, high = m->excess_high;
+  stretch_excess(f, g);
+  const v8 below[6] = {g[0] - low, g[1], g[2], g[3] - low, g[4], g[5] - low};
+  const v8 above[6] = {high - g[0], -g[1], -g[2], high - g[3], -g[4], high - g[5]};
+  return (stretch_determinant(f) > v8_set(0.0)) & snow_is_definite(below) & snow_is_definite(above);
+}
+
 /* What the return mapping found. */
 struct snow_returned {
   m8 plastic;  /* some singular value was clamped */
   m8 inverted; /* some singular value was <= 0 before the clamp */
 };
 
-/* Whether the stretches 1 + eigenvalues of E (see polar_strain) are surely allowed: by Gershgorin's circles,
- * so that most particles of resting or flying snow need no eigenvalues. */
-static inline m8 snow_surely_elastic(const struct snow_lanes *m, const v8 d[3], const v8 o[3])
+/* Step 7 for n times eight particles that may not be elastic: the trial F_E in f is brought back to the
+ * stretches in [low, high], what is cut off goes to J_P. A lane in which nothing is clamped keeps the bits of
+ * both. */
+STRETCH_INLINE void snow_return(int n, const v8 low[], const v8 high[], v8 f[][9], v8 jp[],
+                                struct snow_returned found[])
 {
-  const v8 a[3] = {v8_abs(o[0]), v8_abs(o[1]), v8_abs(o[2])}, one = v8_set(1.0);
-  v8 low = d[0] - (a[1] + a[2]), high = d[0] + (a[1] + a[2]);
-  for (int i = 1; i < 3; i++) {
-    const v8 radius = a[(i + 1) % 3] + a[(i + 2) % 3];
-    low = v8_min(low, d[i] - radius);
-    high = v8_max(high, d[i] + radius);
-  }
-  return (low > m->stretch_low - one) & (high < m->stretch_high - one);
-}
-
-/* Step 7 for n times eight particles: the trial F_E in f is brought back to the allowed stretches, what is
- * cut off goes to J_P. A lane in which nothing is clamped keeps the bits of both. */
-POLAR_INLINE void snow_return(int n, const struct snow_lanes m[], v8 f[][9], v8 jp[],
-                              struct snow_returned found[])
-{
-  v8 r[POLAR_MOST][9], e[POLAR_MOST][3], o[POLAR_MOST][3];
-  m8 far[POLAR_MOST], elastic[POLAR_MOST], rest = {0};
-  polar_strain(n, (const v8(*)[9])f, r, e, o, far);
-  for (int b = 0; b < n; b++) {
-    elastic[b] = snow_surely_elastic(&m[b], e[b], o[b]) & ~far[b];
-    rest |= ~elastic[b];
-    found[b] = (struct snow_returned){(m8){0}, (m8){0}};
-  }
-  if (!m8_any(rest)) return;
-  struct principal frame[POLAR_MOST];
-  principal_frames(n, (const v8(*)[9])f, (const v8(*)[9])r, e, o, far, frame);
+  struct principal frame[STRETCH_MOST];
+  principal_frames(n, (const v8(*)[9])f, frame);
   for (int b = 0; b < n; b++) {
     v8 sigma[3], clamped[3];
+    found[b] = (struct snow_returned){(m8){0}, (m8){0}};
     for (int d = 0; d < 3; d++) {
       sigma[d] = v8_set(1.0) + frame[b].strain[d];
-      clamped[d] = v8_max(m[b].stretch_low, v8_min(sigma[d], m[b].stretch_high));
+      clamped[d] = v8_max(low[b], v8_min(sigma[d], high[b]));
       found[b].plastic |= clamped[d] != sigma[d];
       found[b].inverted |= sigma[d] <= v8_set(0.0);
     }
-    const m8 plastic = found[b].plastic &= ~elastic[b];
-    found[b].inverted &= ~elastic[b];
+    const m8 plastic = found[b].plastic;
     if (!m8_any(plastic)) continue;
     const v8 ratio = sigma[0] * sigma[1] * sigma[2] / (clamped[0] * clamped[1] * clamped[2]);
     jp[b] = v8_select(plastic, jp[b] * ratio, jp[b]);

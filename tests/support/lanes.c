@@ -88,12 +88,19 @@ static void probe_svd(const lane f[9], lane u[9], lane sigma[3], lane v[9])
   store(svd.v, 9, v);
 }
 
-static void probe_polar(const lane f[9], lane r[9])
+static void store_symmetric(const v8 upper[6], lane out[9])
 {
-  v8 a[9], rotation[9];
+  const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+  for (int k = 0; k < 9; k++) v8_store(out[k], upper[place[k]]);
+}
+
+static void probe_left(const lane f[9], lane root[9])
+{
+  v8 a[9], g[6], h[6];
   load(f, 9, a);
-  polar3(a, rotation);
-  store(rotation, 9, r);
+  stretch_left(a, stretch_determinant(a), g, h);
+  for (int k = 0; k < 6; k++) h[k] = g[k] - h[k] + v8_set(k == 0 || k == 3 || k == 5 ? 1.0 : 0.0);
+  store_symmetric(h, root);
 }
 
 static void probe_principal(const lane f[9], lane u[9], lane strain[3], lane v[9])
@@ -105,12 +112,6 @@ static void probe_principal(const lane f[9], lane u[9], lane strain[3], lane v[9
   store(frame.u, 9, u);
   store(frame.strain, 3, strain);
   store(frame.v, 9, v);
-}
-
-static void store_symmetric(const v8 upper[6], lane out[9])
-{
-  const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-  for (int k = 0; k < 9; k++) v8_store(out[k], upper[place[k]]);
 }
 
 /* U and the stretches of F. */
@@ -133,13 +134,12 @@ static void probe_stress(const lane f[9], const lane mu, const lane lambda, lane
   store_symmetric(upper, stress);
 }
 
-static void probe_stress_polar(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9])
+static void probe_stress_left(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9])
 {
-  v8 a[9], r[9], upper[6];
+  v8 a[9], upper[6], e;
   load(f, 9, a);
-  polar3(a, r);
-  v8_store(energy, snow_energy_polar(a, r, v8_load(mu), v8_load(lambda)));
-  snow_stress_polar(a, r, v8_load(mu), v8_load(lambda), upper);
+  snow_stress_left(a, v8_load(mu), v8_load(lambda), upper, &e);
+  v8_store(energy, e);
   store_symmetric(upper, stress);
 }
 
@@ -160,11 +160,12 @@ static void probe_give_back(const struct snow_constants *m, lane f[9], lane jp, 
   v8 a[1][9], j = v8_load(jp);
   struct snow_returned found;
   load((const lane *)f, 9, a[0]);
-  snow_return(1, &lanes, a, &j, &found);
-  store(a[0], 9, f);
-  v8_store(jp, j);
-  store_mask(found.plastic, plastic);
-  store_mask(found.inverted, inverted);
+  const m8 elastic = snow_is_elastic(&lanes, a[0]);
+  snow_return(1, &lanes.stretch_low, &lanes.stretch_high, a, &j, &found);
+  for (int k = 0; k < 9; k++) v8_store(f[k], v8_select(elastic, v8_load(f[k]), a[0][k]));
+  v8_store(jp, v8_select(elastic, v8_load(jp), j));
+  store_mask(found.plastic & ~elastic, plastic);
+  store_mask(found.inverted & ~elastic, inverted);
 }
 
 static void probe_hardening(const struct snow_constants *m, const lane jp, lane factor,
@@ -199,10 +200,10 @@ const struct lanes KERNEL(lanes) = {
     .fold = probe_fold,
     .first = probe_first,
     .svd = probe_svd,
-    .polar = probe_polar,
+    .left = probe_left,
     .principal = probe_principal,
     .stress = probe_stress,
-    .stress_polar = probe_stress_polar,
+    .stress_left = probe_stress_left,
     .tangent = probe_tangent,
     .give_back = probe_give_back,
     .hardening = probe_hardening,

@@ -1,4 +1,4 @@
-/* The per-lane functions of simd.h, svd.h, polar.h, snow.h and stencil.h as every instruction set compiles
+/* The per-lane functions of simd.h, svd.h, stretch.h, snow.h and stencil.h as every instruction set compiles
  * them.
  *
  * They are inline functions of kernels that exist three times, so a test that included the headers would see
@@ -29,11 +29,11 @@ struct lanes {
   void (*fold)(const lane a, double out[4]);
   int (*first)(int count, int64_t mask[LANES]); /* returns m8_any of it */
   void (*svd)(const lane f[9], lane u[9], lane sigma[3], lane v[9]);
-  void (*polar)(const lane f[9], lane r[9]);
+  void (*left)(const lane f[9], lane root[9]); /* (F F^T)^(1/2) */
   void (*principal)(const lane f[9], lane u[9], lane strain[3], lane v[9]);
-  /* Energy density and P F^T as a full matrix: from the principal frame, and from the polar factor alone. */
+  /* Energy density and P F^T as a full matrix: from the principal frame, and from the left stretch alone. */
   void (*stress)(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9]);
-  void (*stress_polar)(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9]);
+  void (*stress_left)(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9]);
   /* dP F^T for dF = g F. */
   void (*tangent)(const lane f[9], const lane mu, const lane lambda, const lane g[9], lane out[9]);
   void (*give_back)(const struct snow_constants *m, lane f[9], lane jp, int64_t plastic[LANES],

@@ -31,7 +31,7 @@ static void deformation(uint64_t k, double f[9])
   case 6: tensor_stretched(21, k, 1.0 + 0.1 * a, 0.7, -0.3 + 0.1 * b, f); break; /* inside out */
   case 7:
     tensor_stretched(21, k, 1.0 + 0.12 * a, 1.0 + 0.12 * b, 1.0 + 0.12 * c, f);
-    break; /* where polar.h switches */
+    break; /* where stretch.h switches */
   default: tensor_stretched(21, k, 1.0, 0.8 + 0.1 * a, tiny < 1e-3 ? 1e-3 : tiny, f); /* nearly flat */
   }
 }
@@ -52,14 +52,14 @@ static void spread_one(double a, lane out)
   for (int l = 0; l < LANES; l++) out[l] = a;
 }
 
-/* Of the principal frame, or of the polar factor; they must agree. */
-static double stress_by(const struct lanes *lanes, bool polar, const double f[9], double stress[9])
+/* Of the principal frame, or of the left stretch; they must agree. */
+static double stress_by(const struct lanes *lanes, bool left, const double f[9], double stress[9])
 {
   lane wide[9], m, n, energy, out[9];
   spread(f, wide);
   spread_one(mu, m);
   spread_one(lambda, n);
-  (polar ? lanes->stress_polar : lanes->stress)((const lane *)wide, m, n, energy, out);
+  (left ? lanes->stress_left : lanes->stress)((const lane *)wide, m, n, energy, out);
   for (int c = 0; c < 9; c++) stress[c] = out[c][3];
   return energy[3];
 }
@@ -273,8 +273,12 @@ static void clamped_lanes_conserve_volume(const struct lanes *lanes, const struc
   int clamped = 0;
   for (uint64_t k = 0; k < CASES; k++) {
     double f[9], trial[9], r[9], turned[9], jp = 0.9 + 0.2 * rng_uniform(26, k, 0);
-    tensor_stretched(26, k, 1.0 + 0.1 * tensor_random(26, k, 1), 1.0 + 0.05 * tensor_random(26, k, 2),
-                     1.0 + 0.9 * tensor_random(26, k, 3), f);
+    if (k % 2) /* far beyond the limits, and about them */
+      tensor_stretched(26, k, 1.0 + 0.1 * tensor_random(26, k, 1), 1.0 + 0.05 * tensor_random(26, k, 2),
+                       1.0 + 0.9 * tensor_random(26, k, 3), f);
+    else
+      tensor_stretched(26, k, 1.0 + 0.02 * tensor_random(26, k, 1), 1.0 + 0.02 * tensor_random(26, k, 2),
+                       1.0 + 0.04 * tensor_random(26, k, 3), f);
     memcpy(trial, f, sizeof f);
     const double volume = tensor_determinant(f) * jp;
     bool plastic, inverted;
