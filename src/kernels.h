@@ -85,12 +85,14 @@ static inline bool transfer_is_fused(const struct transfer *t)
   return t->affine ? t->mls : t->flip == 0.0;
 }
 
+struct records; /* of kernels/stencil.h */
+
 /* Buffers of one worker; workspace_fit() grows them to the grid. */
 struct workspace {
-  void *records[2];
+  struct records *records[2]; /* eight particles each */
   double *out[2];
   double *q;
-  int64_t record_capacity, q_capacity;
+  int64_t record_capacity /* particles */, q_capacity;
 };
 
 void workspace_fit(struct workspace *w, const struct grid *grid);

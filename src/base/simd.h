@@ -98,6 +98,16 @@ static inline v8 v8_twice(const double *p)
 #endif
 }
 
+/* *low four times, then *high. */
+static inline v8 v8_halves(const double *low, const double *high)
+{
+#if defined __AVX512F__
+  return (v8)_mm512_mask_broadcastsd_pd(_mm512_set1_pd(*low), 0xF0, _mm_load_sd(high));
+#else
+  return (v8){*low, *low, *low, *low, *high, *high, *high, *high};
+#endif
+}
+
 /* Sum of the lower and the upper four lanes. */
 static inline void v8_fold(v8 a, double out[4])
 {
@@ -358,6 +368,17 @@ static inline vn vn_repeat(const double *p)
   return v8_twice(p);
 #else
   return vn_load(p);
+#endif
+}
+
+/* One double a node, for all its channels; the next node's is `stride` doubles behind. */
+static inline vn vn_spread(const double *p, int stride)
+{
+#if defined __AVX512F__
+  return v8_halves(p, p + stride);
+#else
+  (void)stride;
+  return vn_set(*p);
 #endif
 }
 

@@ -14,31 +14,37 @@ void KERNEL(bare_p2g)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
   memset(bare->grid, 0, (size_t)(nodes * nodes * nodes) * 4 * sizeof(double));
-  struct record rec[BARE_PER_CELL];
+  struct records rec;
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
     const struct particles *p = bare->transfer->p;
     const v8 x[3] = {v8_load(p->x[0] + first), v8_load(p->x[1] + first), v8_load(p->x[2] + first)};
-    stencil_records(bare->transfer, x, GRADIENT, rec);
+    stencil_weigh(bare->transfer, x, GRADIENT, &rec);
     for (int l = 0; l < LANES; l++) {
-      rec[l].value = v8_load(bare->value + 16 * (first + l));
-      rec[l].slope = v8_load(bare->value + 16 * (first + l) + 8);
+      struct scattered *one = &rec.scattered[l];
+      stencil_spread(&rec, l);
+      one->value = v8_load(bare->value + 16 * (first + l));
+      one->slope = v8_load(bare->value + 16 * (first + l) + 8);
     }
-    scatter_cell(rec, BARE_PER_CELL, bare->grid + corner, stride0, stride1, 4, true, true);
+    scatter_cell(&rec, 0, BARE_PER_CELL, bare->grid + corner, NULL, stride0, stride1, 4, true, true);
   }
 }
 
 void KERNEL(bare_g2p)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
-  struct record rec[BARE_PER_CELL];
-  struct stencil_nodes local;
+  struct records rec;
+  double local[16][16] __attribute__((aligned(64)));
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
     const struct particles *p = bare->transfer->p;
     const v8 x[3] = {v8_load(p->x[0] + first), v8_load(p->x[1] + first), v8_load(p->x[2] + first)};
-    stencil_records(bare->transfer, x, GRADIENT, rec);
-    stencil_nodes_load(&local, bare->grid + corner, stride0, stride1, 4);
-    gather_cell(rec, BARE_PER_CELL, &local, NULL, 4, bare->out + 16 * first);
+    stencil_weigh(bare->transfer, x, GRADIENT, &rec);
+    for (int r = 0; r < 16; r++) { /* aligned, once for eight particles */
+      const double *from = bare->grid + corner + r / 4 * stride0 + r % 4 * stride1;
+      v8_store_aligned(local[r], v8_load(from));
+      v8_store_aligned(local[r] + 8, v8_load(from + 8));
+    }
+    gather_cell(&rec, 0, BARE_PER_CELL, local[0], NULL, 4 * 16, 16, 4, bare->out + 16 * first);
   }
 }

@@ -111,7 +111,7 @@ struct update {
 };
 
 /* Batches that are brought back to the limits together. */
-enum { GROUP_BATCHES = 8, GROUP_LANES = (GROUP_BATCHES + STRETCH_MOST) * LANES };
+enum { GROUP_BATCHES = WINDOW_GATHER / LANES, GROUP_LANES = (GROUP_BATCHES + STRETCH_MOST) * LANES };
 
 /* Step 7 up to the trial F_E, from the particles' gathered rows. */
 static void update_begin(const struct transfer *t, int32_t s, int32_t left, const double *gathered,
@@ -273,7 +273,6 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
   const struct grid *g = t->grid;
   const bool flip = !t->affine && t->flip != 0.0, twice = t->affine && !t->mls;
   struct span span, old;
-  struct stencil_nodes nodes, mixed;
   span_load(&span, g, plane, c, g->group[GROUP_VELOCITY]);
   if (flip) { /* v_p = flip v_p + sum w (v(n+1) - flip v(n)): one gather of the difference */
     span_load(&old, g, plane, c, g->group[GROUP_MOMENTUM]);
@@ -283,19 +282,17 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
       v8_store(o + k, v8_fma(v8_set(-t->flip), v8_load(o + k), v8_load(n + k)));
   }
   for (; c < run; c++) {
-    const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
-    const struct record *rec = (const struct record *)w->records[0] + begin;
-    double *out = w->out[0] + (row + begin) * GATHERED_DOUBLES;
-    stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
-    if (flip) {
-      stencil_nodes_load(&mixed, old.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
-      gather_cell(rec, count, &nodes, &mixed, support, out);
-    } else {
-      gather_cell(rec, count, &nodes, NULL, support, out);
-    }
+    const uint32_t begin = (uint32_t)(g->cell_start[c] - s), end = (uint32_t)(g->cell_start[c + 1] - s);
+    double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
+    const double *corner = span.node[0][g->cell_z[c] % TILE_Z],
+                 *mixed = flip ? old.node[0][g->cell_z[c] % TILE_Z] : NULL;
+    if (flip)
+      gather_cell(w->records[0], begin, end, corner, mixed, SPAN_STRIDE0, SPAN_STRIDE1, support, out);
+    else
+      gather_cell(w->records[0], begin, end, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, out);
     if (twice)
-      gather_cell((const struct record *)w->records[1] + begin, count, &nodes, NULL, support,
-                  w->out[1] + (row + begin) * GATHERED_DOUBLES);
+      gather_cell(w->records[1], begin, end, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, support,
+                  w->out[1] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES);
   }
 }
 
@@ -337,7 +334,8 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
   struct near_bodies waiting_near = {.first = t->poses};
   int32_t waiting = 0;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c], n = g->cell_start[window] - s;
+    const int32_t window = stencil_window_end(g, c, end, WINDOW_GATHER), s = g->cell_start[c],
+                  n = g->cell_start[window] - s;
     struct near_bodies near;
     find_near(t, plane, c, window, &near);
     const struct near_bodies here = near;
@@ -348,8 +346,8 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
       const struct batch batch = batch_at(t, s + i, n - i);
       v8 x[3];
       batch_positions(t, &batch, x);
-      stencil_records(t, x, t->mls ? OFFSET : GRADIENT, (struct record *)w->records[0] + i);
-      if (t->affine && !t->mls) stencil_records(t, x, OFFSET, (struct record *)w->records[1] + i);
+      stencil_weigh(t, x, t->mls ? OFFSET : GRADIENT, w->records[0] + i / LANES);
+      if (t->affine && !t->mls) stencil_weigh(t, x, OFFSET, w->records[1] + i / LANES);
     }
     while (c < window) {
       const int32_t run = stencil_run_end(g, c, window);

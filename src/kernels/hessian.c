@@ -2,7 +2,7 @@
  * pass over the particles (method.md, step 6). The principal frames of F_E were kept by P2G. */
 #include "kernels/stencil.h"
 
-static void tangent_batch(const struct transfer *t, int32_t s, const double *gathered, struct record *rec,
+static void tangent_batch(const struct transfer *t, int32_t s, const double *gathered, struct records *rec,
                           double scale)
 {
   const struct scratch *keep = t->next;
@@ -27,36 +27,35 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
   const int32_t s = g->cell_start[c], n = g->cell_start[window] - s, first = c;
   const int32_t foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  struct record *rec = w->records[0];
+  struct records *rec = w->records[0];
   struct span span;
-  struct stencil_nodes nodes;
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
     v8 x[3];
     batch_positions(t, &batch, x);
-    stencil_records(t, x, linear, rec + i);
+    stencil_weigh(t, x, linear, rec + i / LANES);
   }
   while (c < window) {
     const int32_t run = stencil_run_end(g, c, window);
     span_load(&span, g, plane, c, in);
     for (; c < run; c++) {
-      const int32_t begin = g->cell_start[c] - s;
-      stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support);
-      gather_cell(rec + begin, g->cell_start[c + 1] - g->cell_start[c], &nodes, NULL, support,
-                  w->out[0] + begin * GATHERED_DOUBLES);
+      const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
+      gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span.node[0][g->cell_z[c] % TILE_Z], NULL,
+                  SPAN_STRIDE0, SPAN_STRIDE1, support, w->out[0] + begin * GATHERED_DOUBLES);
     }
   }
   const double scale = stencil_scale(&g->frame, linear);
   for (int32_t i = 0; i < n; i += LANES)
-    tangent_batch(t, s + i, w->out[0] + i * GATHERED_DOUBLES, rec + i, scale);
+    tangent_batch(t, s + i, w->out[0] + i * GATHERED_DOUBLES, rec + i / LANES, scale);
   for (c = first; c < window;) {
     const int32_t run = stencil_run_end(g, c, window);
     const bool goes_on =
         run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
     span_begin(out, *continued);
     for (int32_t k = c; k < run; k++)
-      scatter_cell(rec + (g->cell_start[k] - s), g->cell_start[k + 1] - g->cell_start[k],
-                   out->node[0][g->cell_z[k] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1, support, false, true);
+      scatter_cell(rec, (uint32_t)(g->cell_start[k] - s), (uint32_t)(g->cell_start[k + 1] - s),
+                   out->node[0][g->cell_z[k] % TILE_Z], NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, false,
+                   true);
     span_flush(out, g, c, foot_count, goes_on, w->q);
     *continued = goes_on;
     c = run;
@@ -73,7 +72,7 @@ void KERNEL(hessian)(struct transfer *t, struct workspace *w, int32_t plane, enu
   struct span span;
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end);
+    const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER);
     if (g->frame.support == 4)
       hessian_window(t, w, plane, c, window, end, g->group[in], &span, &continued, 4);
     else

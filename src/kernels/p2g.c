@@ -104,8 +104,8 @@ ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const str
 
 /* Records of a window of particles [s, s + n): mass, momentum and stress. momentum and force are the same
  * records unless the momentum's affine part needs other weights than the force. */
-static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struct record *momentum,
-                           struct record *force, struct tally *tally)
+static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struct records *momentum,
+                           struct records *force, struct tally *tally)
 {
   const struct particles *p = t->p;
   const struct grid_frame *frame = &t->grid->frame;
@@ -125,21 +125,21 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
     for (int a = 0; a < 3; a++)
       for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * v8_set(force_scale);
     batch_positions(t, &batch, x);
-    stencil_records(t, x, force_linear, force + i);
+    stencil_weigh(t, x, force_linear, force + i / LANES);
     if (t->affine) {
       v8 affine[3][3];
       for (int a = 0; a < 3; a++)
         for (int r = 0; r < 3; r++)
           affine[a][r] = m * batch_load(p->b[3 * r + frame->axis[a]], &batch) * v8_set(affine_scale);
       if (momentum != force) {
-        stencil_records(t, x, OFFSET, momentum + i);
-        stencil_values(momentum + i, m, mv, affine);
+        stencil_weigh(t, x, OFFSET, momentum + i / LANES);
+        stencil_values(momentum + i / LANES, m, mv, affine);
       } else {
         for (int a = 0; a < 3; a++)
           for (int r = 0; r < 3; r++) coefficient[a][r] += affine[a][r];
       }
     }
-    stencil_values(force + i, m, mv, coefficient);
+    stencil_values(force + i / LANES, m, mv, coefficient);
   }
 }
 
@@ -147,7 +147,7 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
 static void prefetch_window(const struct transfer *t, int32_t s)
 {
   const struct particles *p = t->p;
-  const int32_t end = s + WINDOW_PARTICLES < p->count ? s + WINDOW_PARTICLES : p->count;
+  const int32_t end = s + WINDOW_SCATTER < p->count ? s + WINDOW_SCATTER : p->count;
   for (int32_t k = s; k < end; k += LANES) {
     const int32_t slot = t->slot[k], home = t->home[k];
     for (int d = 0; d < 3; d++) {
@@ -165,13 +165,15 @@ static void prefetch_window(const struct transfer *t, int32_t s)
   }
 }
 
-ALWAYS_INLINE void scatter_run(const struct grid *g, int32_t c, int32_t run, const struct record *rec,
-                               int32_t first_particle, struct span *span, int support, bool value, bool slope)
+ALWAYS_INLINE void scatter_run(const struct grid *g, int32_t c, int32_t run, const struct records *rec,
+                               int32_t first_particle, struct span *span, struct span *other, int support,
+                               bool value, bool slope)
 {
   for (; c < run; c++) {
-    const int32_t s = g->cell_start[c];
-    scatter_cell(rec + (s - first_particle), g->cell_start[c + 1] - s, span->node[0][g->cell_z[c] % TILE_Z],
-                 SPAN_STRIDE0, SPAN_STRIDE1, support, value, slope);
+    const int z = g->cell_z[c] % TILE_Z;
+    scatter_cell(rec, (uint32_t)(g->cell_start[c] - first_particle),
+                 (uint32_t)(g->cell_start[c + 1] - first_particle), span->node[0][z],
+                 other ? other->node[0][z] : NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, value, slope);
   }
 }
 
@@ -186,7 +188,7 @@ ALWAYS_INLINE void scatter_window(const struct transfer *t, const struct scatter
                                   int32_t foot_count, struct span span[2], bool *continued, int support)
 {
   const struct grid *g = t->grid;
-  const struct record *force = w->records[0], *momentum = t->affine && plan->force ? w->records[1] : force;
+  const struct records *force = w->records[0], *momentum = t->affine && plan->force ? w->records[1] : force;
   const int32_t s = g->cell_start[c];
   double *q = w->q, *q_force = w->q + (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
   while (c < window) {
@@ -194,16 +196,17 @@ ALWAYS_INLINE void scatter_window(const struct transfer *t, const struct scatter
     const bool goes_on =
         run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
     span_begin(&span[0], *continued);
-    if (plan->momentum_slope)
-      scatter_run(g, c, run, momentum, s, &span[0], support, true, true);
-    else
-      scatter_run(g, c, run, momentum, s, &span[0], support, true, false);
-    span_flush(&span[0], g, c, foot_count, goes_on, q);
-    if (plan->force) {
-      span_begin(&span[1], *continued);
-      scatter_run(g, c, run, force, s, &span[1], support, false, true);
-      span_flush(&span[1], g, c, foot_count, goes_on, q_force);
+    if (plan->force) span_begin(&span[1], *continued);
+    if (plan->momentum_slope) {
+      scatter_run(g, c, run, momentum, s, &span[0], NULL, support, true, true);
+      if (plan->force) scatter_run(g, c, run, force, s, &span[1], NULL, support, false, true);
+    } else if (plan->force) {
+      scatter_run(g, c, run, force, s, &span[0], &span[1], support, true, true);
+    } else {
+      scatter_run(g, c, run, momentum, s, &span[0], NULL, support, true, false);
     }
+    span_flush(&span[0], g, c, foot_count, goes_on, q);
+    if (plan->force) span_flush(&span[1], g, c, foot_count, goes_on, q_force);
     *continued = goes_on;
     c = run;
   }
@@ -216,14 +219,14 @@ void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane)
   if (g->plane_cell[plane] == end) return;
   const bool fused = transfer_is_fused(t);
   const struct scatter_plan plan = {.momentum_slope = fused || t->affine, .force = !fused};
-  struct record *force = w->records[0], *momentum = t->affine && plan.force ? w->records[1] : force;
+  struct records *force = w->records[0], *momentum = t->affine && plan.force ? w->records[1] : force;
   const int64_t group_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
   memset(w->q, 0, (size_t)((fused ? 1 : 2) * group_doubles) * sizeof(double));
   struct span span[2];
   struct tally tally = {{v8_set(0.0)}};
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c];
+    const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c];
     prepare_window(t, s, g->cell_start[window] - s, momentum, force, &tally);
     prefetch_window(t, g->cell_start[window]);
     if (g->frame.support == 4)
@@ -242,20 +245,21 @@ void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
   struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   if (g->plane_cell[plane] == end) return;
-  struct record *rec = w->records[0];
+  struct records *rec = w->records[0];
   memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
   const struct scatter_plan plan = {false, false};
   struct span span[2];
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end), s = g->cell_start[c], n = g->cell_start[window] - s;
+    const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c],
+                  n = g->cell_start[window] - s;
     for (int32_t i = 0; i < n; i += LANES) {
       v8 zero[3] = {v8_set(0.0), v8_set(0.0), v8_set(0.0)}, none[3][3] = {{v8_set(0.0)}};
       const struct batch batch = batch_at(t, s + i, n - i);
       v8 x[3];
       batch_positions(t, &batch, x);
-      stencil_records(t, x, GRADIENT, rec + i);
-      stencil_values(rec + i, batch_constant(t->p->mass, &batch), zero, none);
+      stencil_weigh(t, x, GRADIENT, rec + i / LANES);
+      stencil_values(rec + i / LANES, batch_constant(t->p->mass, &batch), zero, none);
     }
     scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, g->frame.support);
     c = window;
@@ -269,9 +273,8 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
   struct grid *g = t->grid;
   struct particles *p = t->p;
   const double h = g->frame.spacing;
-  struct record *rec = w->records[0];
+  struct records *rec = w->records[0];
   struct span span;
-  struct stencil_nodes nodes;
   for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1];) {
     const int32_t run = stencil_run_end(g, c, g->plane_cell[plane + 1]), s = g->cell_start[c],
                   n = g->cell_start[run] - s;
@@ -279,14 +282,13 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
       const struct batch batch = batch_at(t, s + i, n - i);
       v8 x[3];
       batch_positions(t, &batch, x);
-      stencil_records(t, x, GRADIENT, rec + i);
+      stencil_weigh(t, x, GRADIENT, rec + i / LANES);
     }
     span_load(&span, g, plane, c, g->group[GROUP_MOMENTUM]);
     for (; c < run; c++) {
-      const int32_t begin = g->cell_start[c] - s, count = g->cell_start[c + 1] - g->cell_start[c];
-      stencil_nodes_load(&nodes, span.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0, SPAN_STRIDE1,
-                         g->frame.support);
-      gather_cell(rec + begin, count, &nodes, NULL, g->frame.support, w->out[0] + begin * GATHERED_DOUBLES);
+      const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
+      gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span.node[0][g->cell_z[c] % TILE_Z], NULL,
+                  SPAN_STRIDE0, SPAN_STRIDE1, g->frame.support, w->out[0] + begin * GATHERED_DOUBLES);
     }
     for (int32_t i = 0; i < n; i++) {
       const int32_t home = t->home[s + i];

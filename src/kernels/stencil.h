@@ -33,17 +33,32 @@ void KERNEL(cr_update)(struct grid *g, double a, double b, int32_t begin, int32_
 void KERNEL(bare_p2g)(struct bare *bare);
 void KERNEL(bare_g2p)(struct bare *bare);
 
-/* One particle as the transfers read it. */
-struct record {
-  v8 x;     /* weights of the four x nodes, then their derivatives */
-  v8 y;     /* likewise */
+/* What is scattered of one particle. */
+struct scattered {
   v8 z[4];  /* z weights of nodes 0,1 and 2,3, each spread over four channels; then their derivatives */
   v8 value; /* four channels of the particle's value, then of its x coefficient */
   v8 slope; /* y and z coefficients */
 };
-_Static_assert(sizeof(struct record) == RECORD_BYTES, "workspace and kernels disagree");
 
-enum { RECORD_X = 0, RECORD_Y = 8, RECORD_VALUE = 48, RECORD_TX = 52, RECORD_TY = 56, RECORD_TZ = 60 };
+/* Eight particles as the transfers read them. */
+struct records {
+  double weight[3][8][LANES]; /* each axis: weights of the four nodes, then their derivatives */
+  struct scattered scattered[LANES];
+};
+_Static_assert(sizeof(struct records) == RECORDS_BYTES, "workspace and kernels disagree");
+
+/* Places of node 0's weight and derivative, in doubles from a particle's own in weight[0][0]. */
+enum {
+  WEIGHT_X = 0,
+  WEIGHT_Y = 8 * LANES,
+  WEIGHT_Z = 16 * LANES,
+  WEIGHT_SLOPE = 4 * LANES /* from a weight to its derivative */
+};
+
+static inline const double *record_weight(const struct records *rec, uint32_t i)
+{
+  return rec[i / LANES].weight[0][0] + i % LANES;
+}
 
 /* Eight particles in order and where they stand. G2P leaves the new state in the old order, so most are
  * neighbours still, and where all eight are a plain load does. Lanes behind the last particle repeat it. */
@@ -171,9 +186,9 @@ static inline double stencil_scale(const struct grid_frame *frame, enum linear l
   return (frame->support == 4 ? 3.0 : 4.0) * frame->inverse;
 }
 
-/* Weights of eight particles at x (world axes) into their records. */
-ALWAYS_INLINE void stencil_records(const struct transfer *t, const v8 x[3], enum linear linear,
-                                   struct record *rec)
+/* Weights of eight particles at x (world axes). */
+ALWAYS_INLINE void stencil_weigh(const struct transfer *t, const v8 x[3], enum linear linear,
+                                 struct records *rec)
 {
   const struct grid_frame *frame = &t->grid->frame;
   v8 w[8];
@@ -183,17 +198,7 @@ ALWAYS_INLINE void stencil_records(const struct transfer *t, const v8 x[3], enum
       stencil_weights(4, linear, u, w);
     else
       stencil_weights(3, linear, u, w);
-    v8_transpose(w);
-    for (int l = 0; l < LANES; l++) {
-      if (a == 0) rec[l].x = w[l];
-      if (a == 1) rec[l].y = w[l];
-      if (a == 2) {
-        rec[l].z[0] = __builtin_shuffle(w[l], (m8){0, 0, 0, 0, 1, 1, 1, 1});
-        rec[l].z[1] = __builtin_shuffle(w[l], (m8){2, 2, 2, 2, 3, 3, 3, 3});
-        rec[l].z[2] = __builtin_shuffle(w[l], (m8){4, 4, 4, 4, 5, 5, 5, 5});
-        rec[l].z[3] = __builtin_shuffle(w[l], (m8){6, 6, 6, 6, 7, 7, 7, 7});
-      }
-    }
+    for (int k = 0; k < 8; k++) v8_store_aligned(rec->weight[a][k], w[k]);
   }
 }
 
@@ -202,9 +207,16 @@ static inline void batch_positions(const struct transfer *t, const struct batch 
   for (int d = 0; d < 3; d++) x[d] = batch_load(t->p->x[d], batch);
 }
 
-/* Value (mass and vector) and coefficients of eight particles into their records. t[a][r]: coefficient of
+/* Spreads the z weights of lane l for the scatter. */
+ALWAYS_INLINE void stencil_spread(struct records *rec, int l)
+{
+  for (int k = 0; k < 4; k++)
+    rec->scattered[l].z[k] = v8_halves(rec->weight[2][2 * k] + l, rec->weight[2][2 * k + 1] + l);
+}
+
+/* What is scattered of eight particles: value (mass and vector) and coefficients. t[a][r]: coefficient of
  * grid axis a, world component r. */
-ALWAYS_INLINE void stencil_values(struct record *rec, v8 scalar, const v8 vector[3], v8 coefficient[3][3])
+ALWAYS_INLINE void stencil_values(struct records *rec, v8 scalar, const v8 vector[3], v8 coefficient[3][3])
 {
   const v8 zero = v8_set(0.0);
   v8 a[8] = {scalar, vector[0],         vector[1],         vector[2],
@@ -214,8 +226,9 @@ ALWAYS_INLINE void stencil_values(struct record *rec, v8 scalar, const v8 vector
   v8_transpose(a);
   v8_transpose(b);
   for (int l = 0; l < LANES; l++) {
-    rec[l].value = a[l];
-    rec[l].slope = b[l];
+    stencil_spread(rec, l);
+    rec->scattered[l].value = a[l];
+    rec->scattered[l].slope = b[l];
   }
 }
 
@@ -230,12 +243,12 @@ ALWAYS_INLINE int32_t stencil_run_end(const struct grid *g, int32_t c, int32_t e
   return c;
 }
 
-/* Whole runs from c on until a window is full. */
-ALWAYS_INLINE int32_t stencil_window_end(const struct grid *g, int32_t c, int32_t end)
+/* Whole runs from c on until a window of this many particles is full. */
+ALWAYS_INLINE int32_t stencil_window_end(const struct grid *g, int32_t c, int32_t end, int32_t particles)
 {
   const int32_t start = g->cell_start[c];
   do c = stencil_run_end(g, c, end);
-  while (c < end && g->cell_start[c] - start < WINDOW_PARTICLES);
+  while (c < end && g->cell_start[c] - start < particles);
   return c;
 }
 
@@ -282,41 +295,52 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
     }
 }
 
-/* Adds n particles of one cell to its nodes: `corner` is the first, the strides (doubles) lead along axes 0
- * and 1. */
-ALWAYS_INLINE void scatter_cell(const struct record *rec, int32_t n, double *corner, int64_t stride0,
-                                int64_t stride1, int support, bool value, bool slope)
+/* Adds the particles [begin, end) of `rec`, those of one cell, to its nodes: `corner` is the first, the
+ * strides (doubles) lead along axes 0 and 1. With `other` the slope goes to nodes that lie there instead. */
+ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                double *other, int64_t stride0, int64_t stride1, int support, bool value,
+                                bool slope)
 {
+  enum { PARTS = VN == 8 ? 2 : 1 }; /* registers along z that are filled together */
+  const vn zero = vn_set(0.0);
+  const bool apart = other != NULL;
   for (int a = 0; a < support; a++)
-    for (int part = 0; part < 16 / VN; part += 2) {
-      vn sum[MAX_SUPPORT][2];
-      for (int b = 0; b < support; b++) sum[b][0] = sum[b][1] = vn_set(0.0);
-      for (int32_t i = 0; i < n; i++) {
-        const double *r = (const double *)&rec[i], *z = (const double *)rec[i].z + VN * part;
-        const vn wx = vn_set(r[RECORD_X + a]), dx = vn_set(r[RECORD_X + 4 + a]);
-        vn base = vn_set(0.0), along_y = base, along_z = base;
-        if (value) base = wx * vn_repeat(r + RECORD_VALUE);
+    for (int part = 0; part < 16 / VN; part += PARTS) {
+      vn sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
+      for (int b = 0; b < support; b++)
+        for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
+      for (uint32_t i = begin; i < end; i++) {
+        const struct scattered *one = &rec[i / LANES].scattered[i % LANES];
+        const double *v = (const double *)&one->value, *z = (const double *)one->z + VN * part,
+                     *x = record_weight(rec, i) + WEIGHT_X + a * LANES, *y = record_weight(rec, i) + WEIGHT_Y;
+        const vn wx = vn_set(x[0]);
+        vn base = zero, along_x = zero, along_y = zero, along_z = zero;
+        if (value) base = wx * vn_repeat(v);
         if (slope) {
-          base = value ? vn_fma(dx, vn_repeat(r + RECORD_TX), base) : dx * vn_repeat(r + RECORD_TX);
-          along_y = wx * vn_repeat(r + RECORD_TY);
-          along_z = wx * vn_repeat(r + RECORD_TZ);
+          const vn dx = vn_set(x[WEIGHT_SLOPE]);
+          along_x = value && !apart ? vn_fma(dx, vn_repeat(v + 4), base) : dx * vn_repeat(v + 4);
+          along_y = wx * vn_repeat(v + 8);
+          along_z = wx * vn_repeat(v + 12);
         }
-        for (int h = 0; h < 2; h++) {
-          const vn wz = vn_load(z + VN * h);
-          vn here = base * wz;
-          if (slope) here = vn_fma(along_z, vn_load(z + 16 + VN * h), here);
-          const vn turned = along_y * wz;
+        for (int h = 0; h < PARTS; h++) {
+          const vn wz = vn_load(z + VN * h), plain = base * wz, turned = along_y * wz;
+          const vn sloped = slope ? vn_fma(along_z, vn_load(z + 16 + VN * h), along_x * wz) : zero;
           for (int b = 0; b < support; b++) {
-            sum[b][h] = vn_fma(vn_set(r[RECORD_Y + b]), here, sum[b][h]);
-            if (slope) sum[b][h] = vn_fma(vn_set(r[RECORD_Y + 4 + b]), turned, sum[b][h]);
+            const vn wy = vn_set(y[b * LANES]);
+            if (!slope || apart) sum[b][h] = vn_fma(wy, plain, sum[b][h]);
+            if (!slope) continue;
+            const vn dy = vn_set(y[WEIGHT_SLOPE + b * LANES]);
+            vn *to = apart ? &sum_other[b][h] : &sum[b][h];
+            *to = vn_fma(dy, turned, vn_fma(wy, sloped, *to));
           }
         }
       }
-      for (int b = 0; b < support; b++) {
-        double *node = corner + a * stride0 + b * stride1 + VN * part;
-        vn_store(node, vn_load(node) + sum[b][0]);
-        vn_store(node + VN, vn_load(node + VN) + sum[b][1]);
-      }
+      for (int b = 0; b < support; b++)
+        for (int h = 0; h < PARTS; h++) {
+          const int64_t at = a * stride0 + b * stride1 + VN * (part + h);
+          vn_store(corner + at, vn_load(corner + at) + sum[b][h]);
+          if (apart) vn_store(other + at, vn_load(other + at) + sum_other[b][h]);
+        }
     }
 }
 
@@ -336,11 +360,6 @@ static inline void scatter_plane_end(struct grid *g, int32_t plane, enum grid_gr
 
 /* --- gather
  * ------------------------------------------------------------------------------------------------------ */
-
-/* The 4 x 4 x 4 nodes of one cell, aligned. */
-struct stencil_nodes {
-  double node[MAX_SUPPORT * MAX_SUPPORT][4][4] __attribute__((aligned(64)));
-};
 
 /* Loads the nodes that a run's cells touch. Entries outside the footprint are not read by any of its cells
  * and become zero. */
@@ -365,51 +384,45 @@ ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t pl
     }
 }
 
-ALWAYS_INLINE void stencil_nodes_load(struct stencil_nodes *nodes, const double *corner, int64_t stride0,
-                                      int64_t stride1, int support)
+/* Gathers for the particles [begin, end) of `rec`, those of one cell, from its nodes, as scatter_cell().
+ * out[16 (i - begin) ..] = value, and derivatives along grid axes 0, 1, 2, of four channels each. With
+ * `other` the value comes from nodes that lie there instead. x goes first, then y: each makes one of four,
+ * whereas z lies within a register. */
+ALWAYS_INLINE void gather_cell(const struct records *rec, uint32_t begin, uint32_t end, const double *corner,
+                               const double *other, int64_t stride0, int64_t stride1, int support,
+                               double *out)
 {
-  for (int a = 0; a < support; a++)
-    for (int b = 0; b < support; b++) {
-      const double *from = corner + a * stride0 + b * stride1;
-      const int r = MAX_SUPPORT * a + b;
-      v8_store_aligned(nodes->node[r][0], v8_load(from));
-      v8_store_aligned(nodes->node[r][2], v8_load(from + 8));
-    }
-}
-
-/* Gathers for n particles: out[16 i ..] = value, and derivatives along grid axes 0, 1, 2, of four channels
- * each. With `other` the value comes from those nodes instead. */
-ALWAYS_INLINE void gather_cell(const struct record *rec, int32_t n, const struct stencil_nodes *nodes,
-                               const struct stencil_nodes *other, int support, double *out)
-{
-  for (int32_t i = 0; i < n; i++, out += GATHERED_DOUBLES) {
-    const double *r = (const double *)&rec[i], *z = (const double *)rec[i].z;
-    vn value = vn_set(0.0), gx = value, gy = value, gz = value;
-    for (int a = 0; a < support; a++) {
-      vn plane = vn_set(0.0), plane_y = plane, plane_z = plane, plane_value = plane;
-      for (int b = 0; b < support; b++) {
-        const double *node = nodes->node[MAX_SUPPORT * a + b][0];
-        vn along = vn_load(node) * vn_load(z), slope = vn_load(node) * vn_load(z + 16);
-        for (int k = VN; k < 16; k += VN) {
-          along = vn_fma(vn_load(node + k), vn_load(z + k), along);
-          slope = vn_fma(vn_load(node + k), vn_load(z + 16 + k), slope);
-        }
-        const vn wy = vn_set(r[RECORD_Y + b]);
-        plane = vn_fma(wy, along, plane);
-        plane_y = vn_fma(vn_set(r[RECORD_Y + 4 + b]), along, plane_y);
-        plane_z = vn_fma(wy, slope, plane_z);
-        if (other) {
-          node = other->node[MAX_SUPPORT * a + b][0];
-          along = vn_load(node) * vn_load(z);
-          for (int k = VN; k < 16; k += VN) along = vn_fma(vn_load(node + k), vn_load(z + k), along);
-          plane_value = vn_fma(wy, along, plane_value);
+  const vn zero = vn_set(0.0);
+  for (uint32_t i = begin; i < end; i++, out += GATHERED_DOUBLES) {
+    const double *x = record_weight(rec, i) + WEIGHT_X, *y = record_weight(rec, i) + WEIGHT_Y,
+                 *z = record_weight(rec, i) + WEIGHT_Z;
+    vn value = zero, gx = zero, gy = zero, gz = zero;
+    for (int k = 0; k < 16; k += VN) {
+      vn row[MAX_SUPPORT], row_x[MAX_SUPPORT], row_value[MAX_SUPPORT];
+      for (int b = 0; b < support; b++) row[b] = row_x[b] = row_value[b] = zero;
+      for (int a = 0; a < support; a++) {
+        const vn wx = vn_set(x[a * LANES]), dx = vn_set(x[WEIGHT_SLOPE + a * LANES]);
+        for (int b = 0; b < support; b++) {
+          const int64_t at = a * stride0 + b * stride1 + k;
+          const vn node = vn_load(corner + at);
+          row[b] = vn_fma(wx, node, row[b]);
+          row_x[b] = vn_fma(dx, node, row_x[b]);
+          if (other) row_value[b] = vn_fma(wx, vn_load(other + at), row_value[b]);
         }
       }
-      const vn wx = vn_set(r[RECORD_X + a]);
-      value = vn_fma(wx, other ? plane_value : plane, value);
-      gy = vn_fma(wx, plane_y, gy);
-      gz = vn_fma(wx, plane_z, gz);
-      gx = vn_fma(vn_set(r[RECORD_X + 4 + a]), plane, gx);
+      vn line = zero, line_x = zero, line_y = zero, line_value = zero;
+      for (int b = 0; b < support; b++) {
+        const vn wy = vn_set(y[b * LANES]);
+        line = vn_fma(wy, row[b], line);
+        line_x = vn_fma(wy, row_x[b], line_x);
+        line_y = vn_fma(vn_set(y[WEIGHT_SLOPE + b * LANES]), row[b], line_y);
+        if (other) line_value = vn_fma(wy, row_value[b], line_value);
+      }
+      const vn wz = vn_spread(z + k / 4 * LANES, LANES);
+      value = vn_fma(wz, other ? line_value : line, value);
+      gx = vn_fma(wz, line_x, gx);
+      gy = vn_fma(wz, line_y, gy);
+      gz = vn_fma(vn_spread(z + WEIGHT_SLOPE + k / 4 * LANES, LANES), line, gz);
     }
     vn_fold(value, out);
     vn_fold(gx, out + 4);

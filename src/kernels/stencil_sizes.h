@@ -3,11 +3,13 @@
 #define FIRN_KERNELS_STENCIL_SIZES_H
 
 enum {
-  WINDOW_PARTICLES =
-      64, /* prepared together: a few full SIMD batches, and their records stay in the L1 cache */
-  RECORD_BYTES = 8 * 64, /* struct record of stencil.h */
-  GATHERED_DOUBLES = 16, /* per particle: value and three derivatives, four channels each */
-  SPAN_NODES = 12,       /* z nodes of a tile's cells: 8 + 3, and one that stays zero */
+  /* Particles that are prepared together: full SIMD batches whose records stay in the L1 cache. A gather
+   * needs less of them, and the more there are, the fuller are the batches of those who yield. */
+  WINDOW_SCATTER = 64,
+  WINDOW_GATHER = 128,
+  RECORDS_BYTES = 8 * (24 + 48) * 8, /* struct records of stencil.h, for eight particles */
+  GATHERED_DOUBLES = 16,             /* per particle: value and three derivatives, four channels each */
+  SPAN_NODES = 12,                   /* z nodes of a tile's cells: 8 + 3, and one that stays zero */
 };
 
 #endif
