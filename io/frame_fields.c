@@ -6,9 +6,9 @@
 #include "material/snow.h"
 
 static void derive_density(const struct particles *p, const struct snow_constants *materials,
-                           const int32_t index[8], double rows[8][9]);
+                           const int32_t index[LANES], double rows[LANES][9]);
 static void derive_stress(const struct particles *p, const struct snow_constants *materials,
-                          const int32_t index[8], double rows[8][9]);
+                          const int32_t index[LANES], double rows[LANES][9]);
 
 static const struct particle_field density_field = {"density", "kg/m^3", FIELD_F64, 1, 0};
 static const struct particle_field stress_field = {"stress", "Pa", FIELD_F64, 9, 0};
@@ -102,49 +102,43 @@ void frame_gather(const struct frame_column *column, const struct scene *scene, 
                    n, components, (char *)rows + (size_t)c * element);
 }
 
-static v8 gather_lanes(const double *array, const int32_t index[LANES])
+static vd gather_lanes(const double *array, const int32_t index[LANES])
 {
-  v8 lanes;
+  vd lanes;
   for (int l = 0; l < LANES; l++) lanes[l] = array[index[l]];
   return lanes;
-}
-
-static v8 determinant(const v8 f[9])
-{
-  return f[0] * (f[4] * f[8] - f[5] * f[7]) + f[1] * (f[5] * f[6] - f[3] * f[8]) +
-         f[2] * (f[3] * f[7] - f[4] * f[6]);
 }
 
 /* Mass over the current volume V0 J_E J_P; 0 where V0 is not known yet, since it comes with the first step.
  */
 static void derive_density(const struct particles *p, const struct snow_constants *materials,
-                           const int32_t index[8], double rows[8][9])
+                           const int32_t index[LANES], double rows[LANES][9])
 {
   (void)materials;
-  v8 fe[9];
+  vd fe[9];
   for (int k = 0; k < 9; k++) fe[k] = gather_lanes(p->fe[k], index);
-  const v8 volume = gather_lanes(p->volume, index) * determinant(fe) * gather_lanes(p->jp, index);
-  const v8 density = gather_lanes(p->mass, index) / volume;
+  const vd volume = gather_lanes(p->volume, index) * stretch_determinant(fe) * gather_lanes(p->jp, index);
+  const vd density = gather_lanes(p->mass, index) / volume;
   for (int l = 0; l < LANES; l++) rows[l][0] = volume[l] > 0.0 ? density[l] : 0.0;
 }
 
 /* Cauchy stress: P F_E^T / (J_E J_P). */
 static void derive_stress(const struct particles *p, const struct snow_constants *materials,
-                          const int32_t index[8], double rows[8][9])
+                          const int32_t index[LANES], double rows[LANES][9])
 {
   static const int from_triangle[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
   uint32_t material[LANES];
   for (int l = 0; l < LANES; l++) material[l] = p->material[index[l]];
   const struct snow_lanes constants = snow_gather(materials, material);
-  v8 fe[9], stress[6];
+  vd fe[9], stress[6];
   for (int k = 0; k < 9; k++) fe[k] = gather_lanes(p->fe[k], index);
-  const v8 jp = gather_lanes(p->jp, index);
+  const vd jp = gather_lanes(p->jp, index);
   struct svd svd;
   svd3(fe, &svd);
-  m8 clamped;
-  const v8 factor = snow_hardening(&constants, jp, &clamped) * gather_lanes(p->stiffness, index);
+  vm clamped;
+  const vd factor = snow_hardening(&constants, jp, &clamped) * gather_lanes(p->stiffness, index);
   snow_stress(svd.u, svd.sigma, factor * constants.mu, factor * constants.lambda, stress);
-  const v8 j = svd.sigma[0] * svd.sigma[1] * svd.sigma[2] * jp;
+  const vd j = svd.sigma[0] * svd.sigma[1] * svd.sigma[2] * jp;
   for (int l = 0; l < LANES; l++)
     for (int c = 0; c < 9; c++) rows[l][c] = stress[from_triangle[c]][l] / j[l];
 }

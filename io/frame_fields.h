@@ -5,6 +5,7 @@
 #ifndef FIRN_IO_FRAME_FIELDS_H
 #define FIRN_IO_FRAME_FIELDS_H
 
+#include "base/simd.h"
 #include "io/scene.h"
 #include "particles.h"
 
@@ -17,8 +18,8 @@ struct frame_column {
   unsigned bit;                       /* enum frame_field, or 0 for what every frame has */
   const struct particle_field *field; /* name, unit, type, components */
   /* Rows of eight particles; NULL where the field is copied as it is. */
-  void (*derive)(const struct particles *p, const struct snow_constants *materials, const int32_t index[8],
-                 double rows[8][9]);
+  void (*derive)(const struct particles *p, const struct snow_constants *materials,
+                 const int32_t index[LANES], double rows[LANES][9]);
 };
 
 enum { FRAME_COLUMNS = 9 };

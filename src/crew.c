@@ -168,6 +168,13 @@ void crew_velocity(struct crew *crew, const struct kernels *kernels, struct tran
   kernels->velocity(t, share(tiles, w, crew->size), share(tiles, w + 1, crew->size));
 }
 
+void crew_mix(struct crew *crew, const struct kernels *kernels, struct transfer *t)
+{
+  const int32_t tiles = t->grid->tile_count;
+  FOR_WORKERS(crew, w)
+  kernels->mix(t, share(tiles, w, crew->size), share(tiles, w + 1, crew->size));
+}
+
 void crew_cr_product(struct crew *crew, const struct kernels *kernels, struct grid *grid, double factor,
                      int32_t owned, struct exact_sum dots[4])
 {

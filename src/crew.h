@@ -49,6 +49,7 @@ void crew_g2p(struct crew *crew, const struct kernels *kernels, struct transfer 
 
 /* Node updates over all tiles; dot products count the first `owned` tiles. */
 void crew_velocity(struct crew *crew, const struct kernels *kernels, struct transfer *t);
+void crew_mix(struct crew *crew, const struct kernels *kernels, struct transfer *t);
 void crew_cr_product(struct crew *crew, const struct kernels *kernels, struct grid *grid, double factor,
                      int32_t owned, struct exact_sum dots[4]);
 void crew_cr_residual(struct crew *crew, const struct kernels *kernels, struct grid *grid, double factor,

@@ -45,13 +45,13 @@ int isa_by_name(const char *name, enum isa *isa, struct error *err)
 
 void workspace_fit(struct workspace *w, const struct grid *grid)
 {
-  const int64_t records = WINDOW_GATHER + TILE_Z * (int64_t)grid->largest_cell + 4 * LANES;
+  const int64_t records = WINDOW_GATHER + TILE_Z * (int64_t)grid->largest_cell + 32;
   if (records > w->record_capacity) {
     w->record_capacity = records + records / 2;
     for (int k = 0; k < 2; k++) {
       mem_free(w->records[k]);
       mem_free(w->out[k]);
-      w->records[k] = mem_alloc((size_t)w->record_capacity / LANES + 1, RECORDS_BYTES);
+      w->records[k] = mem_alloc((size_t)w->record_capacity, RECORD_BYTES);
       w->out[k] = mem_alloc((size_t)w->record_capacity * GATHERED_DOUBLES, sizeof(double));
     }
   }

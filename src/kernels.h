@@ -87,9 +87,15 @@ static inline bool transfer_is_fused(const struct transfer *t)
 
 struct records; /* of kernels/stencil.h */
 
+/* Particles keep a part of their own velocity. */
+static inline bool transfer_is_flip(const struct transfer *t)
+{
+  return !t->affine && t->flip != 0.0;
+}
+
 /* Buffers of one worker; workspace_fit() grows them to the grid. */
 struct workspace {
-  struct records *records[2]; /* eight particles each */
+  struct records *records[2];
   double *out[2];
   double *q;
   int64_t record_capacity /* particles */, q_capacity;
@@ -127,6 +133,7 @@ struct kernels {
                   enum grid_group out);
   /* Node updates over tiles [begin, end). */
   void (*velocity)(struct transfer *t, int32_t begin, int32_t end);
+  void (*mix)(struct transfer *t, int32_t begin, int32_t end); /* what FLIP gathers, before its g2p */
   /* AR := free (R + factor M^-1 AR); adds <R,R>, <R,AR>, <AR,AR>, <AR,AP> of the tiles to dots unless NULL.
    */
   void (*cr_product)(struct grid *grid, double factor, int32_t begin, int32_t end, struct exact_sum dots[4]);

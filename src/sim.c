@@ -143,11 +143,11 @@ static void first_look(struct sim *sim)
   for (int32_t i = 0; i < sim->p->count; i++) {
     const double v[3] = {sim->p->v[0][i], sim->p->v[1][i], sim->p->v[2][i]};
     const struct snow_constants *c = &sim->constants[sim->p->material[i]];
-    m8 clamped;
-    const struct snow_lanes lanes = {.hardening = v8_set(c->hardening),
-                                     .factor_low = v8_set(c->factor_low),
-                                     .factor_high = v8_set(c->factor_high)};
-    const double factor = snow_hardening(&lanes, v8_set(sim->p->jp[i]), &clamped)[0];
+    vm clamped;
+    const struct snow_lanes lanes = {.hardening = vd_set(c->hardening),
+                                     .factor_low = vd_set(c->factor_low),
+                                     .factor_high = vd_set(c->factor_high)};
+    const double factor = snow_hardening(&lanes, vd_set(sim->p->jp[i]), &clamped)[0];
     most[0] = fmax(most[0], vec_norm(v));
     most[1] = fmax(most[1], sqrt(factor * sim->p->stiffness[i] * (c->lambda + 2.0 * c->mu) *
                                  sim->p->volume[i] / sim->p->mass[i]));

@@ -92,6 +92,7 @@ static void update_particles(struct sim *sim, struct step_result *result, int64_
                              double *clock)
 {
   *shared_plastic = 0;
+  if (transfer_is_flip(&sim->transfer)) crew_mix(&sim->crew, sim->kernels, &sim->transfer);
   crew_g2p(&sim->crew, sim->kernels, &sim->transfer, result, shared_plastic);
   clock_phase(sim, PHASE_G2P, clock);
 }

@@ -1,10 +1,11 @@
-/* Eight doubles at a time, with one meaning on every CPU that a build runs on.
+/* Registers of doubles, with one meaning on every CPU that a build runs on.
  *
- * A `v8` is a GCC vector of eight doubles and an `m8` a mask of eight lanes (all bits or none). Plain
- * operators work on both; the functions below are what C has no operator for. The kernels are compiled once
- * for each instruction set (AVX-512, AVX2, portable), always eight lanes wide, so a lane's bits depend on its
- * inputs and the instruction set alone: never on its neighbours, its position or a remainder loop. v8_fma is
- * the only fused multiply-add in Firn; the portable build rounds twice there. */
+ * A `vd` is a GCC vector of LANES doubles, as many as a register holds (8 with AVX-512, else 4: GCC keeps
+ * wider vectors in memory); a `vm` is a mask of as many lanes (all bits or none). Plain operators work on
+ * both; the functions below are what C has no operator for. The kernels are compiled once for each
+ * instruction set (AVX-512, AVX2, portable). A lane's bits depend on its inputs and the instruction set
+ * alone: never on its neighbours, its position or a remainder loop. vd_fma is the only fused multiply-add in
+ * Firn; the portable build rounds twice there. */
 #ifndef FIRN_BASE_SIMD_H
 #define FIRN_BASE_SIMD_H
 
@@ -15,41 +16,58 @@
 #include <immintrin.h>
 #endif
 
+#if defined __AVX512F__
 enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
 
-typedef double v8 __attribute__((vector_size(64)));
-typedef int64_t m8 __attribute__((vector_size(64)));
-typedef int32_t i8 __attribute__((vector_size(32)));
-typedef double v8_unaligned __attribute__((vector_size(64), aligned(8), may_alias));
-typedef double v8_aligned __attribute__((vector_size(64), may_alias));
+typedef double vd __attribute__((vector_size(LANES * sizeof(double))));
+typedef int64_t vm __attribute__((vector_size(LANES * sizeof(int64_t))));
+typedef int32_t vi __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef double vd_unaligned __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
+typedef double vd_aligned __attribute__((vector_size(LANES * sizeof(double)), may_alias));
 
-static inline v8 v8_set(double a)
+/* A constant vector: of eight numbers the first LANES. */
+#if defined __AVX512F__
+#define VD_LANES(a, b, c, d, e, f, g, h)                                                                     \
+  {                                                                                                          \
+    a, b, c, d, e, f, g, h                                                                                   \
+  }
+#else
+#define VD_LANES(a, b, c, d, e, f, g, h)                                                                     \
+  {                                                                                                          \
+    a, b, c, d                                                                                               \
+  }
+#endif
+
+static inline vd vd_set(double a)
 {
-  return (v8){a, a, a, a, a, a, a, a};
+  return (vd)VD_LANES(a, a, a, a, a, a, a, a);
 }
 
-static inline v8 v8_load(const double *p)
+static inline vd vd_load(const double *p)
 {
-  return *(const v8_unaligned *)p;
+  return *(const vd_unaligned *)p;
 }
 
-static inline void v8_store(double *p, v8 a)
+static inline void vd_store(double *p, vd a)
 {
-  *(v8_unaligned *)p = a;
+  *(vd_unaligned *)p = a;
 }
 
 /* The lowest `count` lanes only. */
-static inline void v8_store_some(double *p, v8 a, int count)
+static inline void vd_store_some(double *p, vd a, int count)
 {
   if (count == LANES)
-    v8_store(p, a);
+    vd_store(p, a);
   else
     memcpy(p, &a, (size_t)count * sizeof(double));
 }
 
-/* The same past the caches, for what is not read again soon; p must be 64-byte aligned where count is LANES.
- * v8_stream_end() before another thread reads it. */
-static inline void v8_stream_some(double *p, v8 a, int count)
+/* The same past the caches, for what is not read again soon; p must be aligned to a register where count is
+ * LANES. vd_stream_end() before another thread reads it. */
+static inline void vd_stream_some(double *p, vd a, int count)
 {
 #if defined __AVX512F__
   if (count == LANES) {
@@ -58,122 +76,97 @@ static inline void v8_stream_some(double *p, v8 a, int count)
   }
 #elif defined __AVX2__
   if (count == LANES) {
-    union {
-      v8 v;
-      __m256d half[2];
-    } x = {a};
-    _mm256_stream_pd(p, x.half[0]);
-    _mm256_stream_pd(p + 4, x.half[1]);
+    _mm256_stream_pd(p, (__m256d)a);
     return;
   }
 #endif
-  v8_store_some(p, a, count);
+  vd_store_some(p, a, count);
 }
 
-static inline void v8_stream_end(void)
+static inline void vd_stream_end(void)
 {
 #if defined __AVX2__
   _mm_sfence();
 #endif
 }
 
-/* p must be 64-byte aligned. */
-static inline v8 v8_load_aligned(const double *p)
+/* p must be aligned to a register. */
+static inline vd vd_load_aligned(const double *p)
 {
-  return *(const v8_aligned *)p;
+  return *(const vd_aligned *)p;
 }
 
-static inline void v8_store_aligned(double *p, v8 a)
+static inline void vd_store_aligned(double *p, vd a)
 {
-  *(v8_aligned *)p = a;
-}
-
-/* Four doubles twice: the node channels of a particle's contribution to two neighbouring nodes. */
-static inline v8 v8_twice(const double *p)
-{
-#if defined __AVX512F__
-  return (v8)_mm512_broadcast_f64x4(_mm256_loadu_pd(p));
-#else
-  return (v8){p[0], p[1], p[2], p[3], p[0], p[1], p[2], p[3]};
-#endif
-}
-
-/* *low four times, then *high. */
-static inline v8 v8_halves(const double *low, const double *high)
-{
-#if defined __AVX512F__
-  return (v8)_mm512_mask_broadcastsd_pd(_mm512_set1_pd(*low), 0xF0, _mm_load_sd(high));
-#else
-  return (v8){*low, *low, *low, *low, *high, *high, *high, *high};
-#endif
-}
-
-/* Sum of the lower and the upper four lanes. */
-static inline void v8_fold(v8 a, double out[4])
-{
-#if defined __AVX512F__
-  const __m256d lower = _mm512_castpd512_pd256((__m512d)a), upper = _mm512_extractf64x4_pd((__m512d)a, 1);
-  _mm256_storeu_pd(out, _mm256_add_pd(lower, upper));
-#else
-  for (int l = 0; l < 4; l++) out[l] = a[l] + a[l + 4];
-#endif
+  *(vd_aligned *)p = a;
 }
 
 /* a * b + c, rounded once where the instruction set has it. */
-static inline v8 v8_fma(v8 a, v8 b, v8 c)
+static inline vd vd_fma(vd a, vd b, vd c)
 {
 #if defined __AVX512F__
-  return (v8)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+  return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined __FMA__
-  union {
-    v8 v;
-    __m256d half[2];
-  } x = {a}, y = {b}, z = {c};
-  z.half[0] = _mm256_fmadd_pd(x.half[0], y.half[0], z.half[0]);
-  z.half[1] = _mm256_fmadd_pd(x.half[1], y.half[1], z.half[1]);
-  return z.v;
+  return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
   return a * b + c;
 #endif
 }
 
 /* Lanes of a where the mask is set, of b elsewhere; whatever b holds there (NaN, infinity) is dropped. */
-static inline v8 v8_select(m8 mask, v8 a, v8 b)
+static inline vd vd_select(vm mask, vd a, vd b)
 {
 #if defined __AVX512DQ__
-  return (v8)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)b, (__m512d)a);
+  return (vd)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)b, (__m512d)a);
+#elif defined __AVX2__
+  return (vd)_mm256_blendv_pd((__m256d)b, (__m256d)a, (__m256d)mask);
 #else
-  return (v8)(((m8)a & mask) | ((m8)b & ~mask));
+  return (vd)(((vm)a & mask) | ((vm)b & ~mask));
 #endif
 }
 
-static inline bool m8_any(m8 mask)
+/* One bit a lane. */
+static inline unsigned vm_bits(vm mask)
 {
 #if defined __AVX512DQ__
-  return _mm512_movepi64_mask((__m512i)mask) != 0;
+  return _mm512_movepi64_mask((__m512i)mask);
+#elif defined __AVX2__
+  return (unsigned)_mm256_movemask_pd((__m256d)mask);
 #else
-  int64_t any = 0;
-  for (int l = 0; l < LANES; l++) any |= mask[l];
-  return any != 0;
+  unsigned bits = 0;
+  for (int l = 0; l < LANES; l++) bits |= (unsigned)(mask[l] != 0) << l;
+  return bits;
 #endif
+}
+
+static inline bool vm_any(vm mask)
+{
+  return vm_bits(mask) != 0;
+}
+
+static inline int vm_count(vm mask)
+{
+  return __builtin_popcount(vm_bits(mask));
 }
 
 /* Whether a > b in any lane. */
-static inline bool v8_any_greater(v8 a, v8 b)
+static inline bool vd_any_greater(vd a, vd b)
 {
 #if defined __AVX512F__
   return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0;
 #else
-  return m8_any(a > b);
+  return vm_any(a > b);
 #endif
 }
 
-/* Whether the eight are a, a + 1, a + 2, ... */
-static inline bool i8_is_run(i8 a)
+/* Whether the lanes are a, a + 1, a + 2, ... */
+static inline bool vi_is_run(vi a)
 {
-  const i8 apart = a ^ ((i8){0, 1, 2, 3, 4, 5, 6, 7} + a[0]);
-#if defined __AVX2__
+  const vi apart = a ^ ((vi)VD_LANES(0, 1, 2, 3, 4, 5, 6, 7) + a[0]);
+#if defined __AVX512F__
   return _mm256_testz_si256((__m256i)apart, (__m256i)apart);
+#elif defined __AVX2__
+  return _mm_testz_si128((__m128i)apart, (__m128i)apart);
 #else
   int32_t any = 0;
   for (int l = 0; l < LANES; l++) any |= apart[l];
@@ -181,33 +174,24 @@ static inline bool i8_is_run(i8 a)
 #endif
 }
 
-static inline int m8_count(m8 mask)
+/* The masked lanes of a, moved together, to p; up to LANES doubles are overwritten there. */
+static inline void vd_pack(double *p, vm mask, vd a)
 {
 #if defined __AVX512DQ__
-  return __builtin_popcount(_mm512_movepi64_mask((__m512i)mask));
+  vd_store(p, (vd)_mm512_maskz_compress_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)a));
 #else
-  int count = 0;
-  for (int l = 0; l < LANES; l++) count += mask[l] != 0;
-  return count;
-#endif
-}
-
-/* The masked lanes of a, moved together, to p; up to eight doubles are overwritten there. */
-static inline void v8_pack(double *p, m8 mask, v8 a)
-{
-#if defined __AVX512DQ__
-  v8_store(p, (v8)_mm512_maskz_compress_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)a));
-#else
-  for (int l = 0; l < LANES; l++)
-    if (mask[l]) *p++ = a[l];
+  for (int l = 0; l < LANES; l++) {
+    *p = a[l];
+    p += mask[l] != 0;
+  }
 #endif
 }
 
 /* The other way: the masked lanes of a become what stands at p. */
-static inline v8 v8_unpack(const double *p, m8 mask, v8 a)
+static inline vd vd_unpack(const double *p, vm mask, vd a)
 {
 #if defined __AVX512DQ__
-  return (v8)_mm512_mask_expand_pd((__m512d)a, _mm512_movepi64_mask((__m512i)mask), (__m512d)v8_load(p));
+  return (vd)_mm512_mask_expand_pd((__m512d)a, _mm512_movepi64_mask((__m512i)mask), (__m512d)vd_load(p));
 #else
   for (int l = 0; l < LANES; l++)
     if (mask[l]) a[l] = *p++;
@@ -216,79 +200,85 @@ static inline v8 v8_unpack(const double *p, m8 mask, v8 a)
 }
 
 /* The lowest `count` lanes. */
-static inline m8 m8_first(int count)
+static inline vm vm_first(int count)
 {
-  const m8 lane = {0, 1, 2, 3, 4, 5, 6, 7};
-  return lane < (m8){0} + count;
+  const vm lane = VD_LANES(0, 1, 2, 3, 4, 5, 6, 7);
+  return lane < (vm){0} + count;
 }
 
-static inline m8 m8_clamp(m8 a, int64_t low, int64_t high)
+static inline vm vm_clamp(vm a, int64_t low, int64_t high)
 {
-  const m8 below = a<low, above = a> high;
+  const vm below = a<low, above = a> high;
   return (below & low) | (above & high) | (a & ~(below | above));
 }
 
-/* x where a > b, y elsewhere: as v8_select(a > b, x, y), without a trip of the mask through a vector. */
-static inline v8 v8_where_greater(v8 a, v8 b, v8 x, v8 y)
+/* x where a > b, y elsewhere: as vd_select(a > b, x, y), without a trip of the mask through a vector. */
+static inline vd vd_where_greater(vd a, vd b, vd x, vd y)
 {
 #if defined __AVX512F__
-  return (v8)_mm512_mask_blend_pd(_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ), (__m512d)y,
+  return (vd)_mm512_mask_blend_pd(_mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ), (__m512d)y,
                                   (__m512d)x);
 #else
-  return v8_select(a > b, x, y);
+  return vd_select(a > b, x, y);
 #endif
 }
 
 /* The second where they are equal or either is no number, as the instruction does it. */
-static inline v8 v8_min(v8 a, v8 b)
+static inline vd vd_min(vd a, vd b)
 {
 #if defined __AVX512F__
-  return (v8)_mm512_min_pd((__m512d)a, (__m512d)b);
-#else
-  return v8_select(a < b, a, b);
-#endif
-}
-
-static inline v8 v8_max(v8 a, v8 b)
-{
-#if defined __AVX512F__
-  return (v8)_mm512_max_pd((__m512d)a, (__m512d)b);
-#else
-  return v8_select(a > b, a, b);
-#endif
-}
-
-static inline v8 v8_abs(v8 a)
-{
-  return (v8)((m8)a & INT64_MAX);
-}
-
-static inline v8 v8_sqrt(v8 a)
-{
-#if defined __AVX512F__
-  return (v8)_mm512_sqrt_pd((__m512d)a);
+  return (vd)_mm512_min_pd((__m512d)a, (__m512d)b);
 #elif defined __AVX2__
-  union {
-    v8 v;
-    __m256d half[2];
-  } x = {a};
-  x.half[0] = _mm256_sqrt_pd(x.half[0]);
-  x.half[1] = _mm256_sqrt_pd(x.half[1]);
-  return x.v;
+  return (vd)_mm256_min_pd((__m256d)a, (__m256d)b);
+#else
+  return vd_select(a < b, a, b);
+#endif
+}
+
+static inline vd vd_max(vd a, vd b)
+{
+#if defined __AVX512F__
+  return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined __AVX2__
+  return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
+#else
+  return vd_select(a > b, a, b);
+#endif
+}
+
+static inline vd vd_abs(vd a)
+{
+  return (vd)((vm)a & INT64_MAX);
+}
+
+static inline vd vd_sqrt(vd a)
+{
+#if defined __AVX512F__
+  return (vd)_mm512_sqrt_pd((__m512d)a);
+#elif defined __AVX2__
+  return (vd)_mm256_sqrt_pd((__m256d)a);
 #else
   for (int l = 0; l < LANES; l++) a[l] = __builtin_sqrt(a[l]);
   return a;
 #endif
 }
 
+/* Sum of the lanes, in fixed order. */
+static inline double vd_sum(vd a)
+{
+  double sum = (a[0] + a[1]) + (a[2] + a[3]);
+  if (LANES == 8) sum += (a[LANES - 4] + a[LANES - 3]) + (a[LANES - 2] + a[LANES - 1]);
+  return sum;
+}
+
 /* exp, ours because libm picks its code by CPU. Relative error below 2e-16 for |x| < 700; no special cases
  * beyond. */
-static inline v8 v8_exp(v8 x)
+static inline vd vd_exp(vd x)
 {
-  const v8 round_magic = v8_set(0x1.8p52);
-  const v8 n = v8_fma(x, v8_set(1.44269504088896340736), round_magic) - round_magic;
-  v8 r = v8_fma(n, v8_set(-6.93147180369123816490e-01), x);
-  r = v8_fma(n, v8_set(-1.90821492927058770002e-10), r);
+  const vd round_magic = vd_set(0x1.8p52);
+  const vd n = vd_fma(x, vd_set(1.44269504088896340736), round_magic) - round_magic;
+  vd r = vd_fma(n, vd_set(-6.93147180369123816490e-01), x);
+  r = vd_fma(n, vd_set(-1.90821492927058770002e-10), r);
   static const double inverse_factorial[14] = {1.0,
                                                1.0,
                                                1.0 / 2,
@@ -303,103 +293,111 @@ static inline v8 v8_exp(v8 x)
                                                1.0 / 39916800,
                                                1.0 / 479001600,
                                                1.0 / 6227020800};
-  v8 sum = v8_set(inverse_factorial[13]);
-  for (int k = 12; k >= 0; k--) sum = v8_fma(sum, r, v8_set(inverse_factorial[k]));
-  const m8 exponent = __builtin_convertvector(n, m8) << 52;
-  return (v8)((m8)sum + exponent);
+  vd sum = vd_set(inverse_factorial[13]);
+  for (int k = 12; k >= 0; k--) sum = vd_fma(sum, r, vd_set(inverse_factorial[k]));
+  const vm exponent = __builtin_convertvector(n, vm) << 52;
+  return (vd)((vm)sum + exponent);
 }
 
-/* Rows become columns, in place. */
-static inline void v8_transpose(v8 r[8])
+/* --- rows of eight doubles, one a lane
+ * ---------------------------------------------------------------------- */
+
+/* Four rows of four become columns, in each half of a register by itself. */
+static inline void vd_turn4(const vd r[4], vd out[4])
 {
-  v8 t[8];
-  for (int i = 0; i < 8; i += 2) {
-    t[i] = __builtin_shuffle(r[i], r[i + 1], (m8){0, 8, 2, 10, 4, 12, 6, 14});
-    t[i + 1] = __builtin_shuffle(r[i], r[i + 1], (m8){1, 9, 3, 11, 5, 13, 7, 15});
-  }
-  v8 s[8];
-  for (int h = 0; h < 8; h += 4)
-    for (int i = 0; i < 2; i++) {
-      s[h + i] = __builtin_shuffle(t[h + i], t[h + 2 + i], (m8){0, 1, 8, 9, 4, 5, 12, 13});
-      s[h + 2 + i] = __builtin_shuffle(t[h + i], t[h + 2 + i], (m8){2, 3, 10, 11, 6, 7, 14, 15});
-    }
+  const vm even = VD_LANES(0, LANES, 2, LANES + 2, 4, LANES + 4, 6, LANES + 6),
+           odd = VD_LANES(1, LANES + 1, 3, LANES + 3, 5, LANES + 5, 7, LANES + 7),
+           low = VD_LANES(0, 1, LANES, LANES + 1, 4, 5, LANES + 4, LANES + 5),
+           high = VD_LANES(2, 3, LANES + 2, LANES + 3, 6, 7, LANES + 6, LANES + 7);
+  const vd a = __builtin_shuffle(r[0], r[1], even), b = __builtin_shuffle(r[0], r[1], odd),
+           c = __builtin_shuffle(r[2], r[3], even), d = __builtin_shuffle(r[2], r[3], odd);
+  out[0] = __builtin_shuffle(a, c, low);
+  out[1] = __builtin_shuffle(b, d, low);
+  out[2] = __builtin_shuffle(a, c, high);
+  out[3] = __builtin_shuffle(b, d, high);
+}
+
+#if defined __AVX512F__
+/* Eight rows become columns, in place. */
+static inline void vd_transpose(vd r[8])
+{
+  vd t[8];
+  vd_turn4(r, t);
+  vd_turn4(r + 4, t + 4);
   for (int i = 0; i < 4; i++) {
-    r[i] = __builtin_shuffle(s[i], s[4 + i], (m8){0, 1, 2, 3, 8, 9, 10, 11});
-    r[4 + i] = __builtin_shuffle(s[i], s[4 + i], (m8){4, 5, 6, 7, 12, 13, 14, 15});
+    r[i] = __builtin_shuffle(t[i], t[4 + i], (vm){0, 1, 2, 3, 8, 9, 10, 11});
+    r[4 + i] = __builtin_shuffle(t[i], t[4 + i], (vm){4, 5, 6, 7, 12, 13, 14, 15});
   }
 }
-
-/* --- as many channels of neighbouring nodes as a register holds
- * --------------------------------------------- The transfers add and gather four channels a node. Two nodes
- * fill a register of AVX-512; elsewhere one does, since GCC keeps vectors that exceed a register in
- * memory. */
-#if defined __AVX512F__
-enum { VN = 8 };
-typedef v8 vn;
-#else
-enum { VN = 4 };
-typedef double vn __attribute__((vector_size(32)));
 #endif
-typedef double vn_unaligned __attribute__((vector_size(VN * sizeof(double)), aligned(8), may_alias));
 
-static inline vn vn_set(double a)
+/* a[k] of lane l goes to row l, entry k; rows begin `stride` doubles apart. */
+static inline void vd_to_rows(const vd a[8], double *rows, int stride)
 {
+  vd t[8];
 #if defined __AVX512F__
-  return v8_set(a);
+  memcpy(t, a, sizeof t);
+  vd_transpose(t);
+  for (int l = 0; l < LANES; l++) vd_store(rows + l * stride, t[l]);
 #else
-  return (vn){a, a, a, a};
+  vd_turn4(a, t);
+  vd_turn4(a + 4, t + 4);
+  for (int l = 0; l < LANES; l++) {
+    vd_store(rows + l * stride, t[l]);
+    vd_store(rows + l * stride + 4, t[4 + l]);
+  }
 #endif
 }
 
-static inline vn vn_load(const double *p)
+/* The other way. */
+static inline void vd_from_rows(const double *rows, int stride, vd a[8])
 {
-  return *(const vn_unaligned *)p;
+#if defined __AVX512F__
+  for (int l = 0; l < LANES; l++) a[l] = vd_load(rows + l * stride);
+  vd_transpose(a);
+#else
+  vd t[8];
+  for (int l = 0; l < LANES; l++) {
+    t[l] = vd_load(rows + l * stride);
+    t[4 + l] = vd_load(rows + l * stride + 4);
+  }
+  vd_turn4(t, a);
+  vd_turn4(t + 4, a + 4);
+#endif
 }
 
-static inline void vn_store(double *p, vn a)
-{
-  *(vn_unaligned *)p = a;
-}
+/* --- nodes of four channels: two fill a register of AVX-512, elsewhere one does
+ * ------------------------------ */
 
 /* Four doubles, for each node of the register. */
-static inline vn vn_repeat(const double *p)
+static inline vd vd_repeat(const double *p)
 {
 #if defined __AVX512F__
-  return v8_twice(p);
+  return (vd)_mm512_broadcast_f64x4(_mm256_loadu_pd(p));
 #else
-  return vn_load(p);
+  return vd_load(p);
 #endif
 }
 
 /* One double a node, for all its channels; the next node's is `stride` doubles behind. */
-static inline vn vn_spread(const double *p, int stride)
+static inline vd vd_spread(const double *p, int stride)
 {
 #if defined __AVX512F__
-  return v8_halves(p, p + stride);
+  return (vd)_mm512_mask_broadcastsd_pd(_mm512_set1_pd(*p), 0xF0, _mm_load_sd(p + stride));
 #else
   (void)stride;
-  return vn_set(*p);
-#endif
-}
-
-static inline vn vn_fma(vn a, vn b, vn c)
-{
-#if defined __AVX512F__
-  return v8_fma(a, b, c);
-#elif defined __FMA__
-  return (vn)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-#else
-  return a * b + c;
+  return vd_set(*p);
 #endif
 }
 
 /* The sum over the nodes of the register. */
-static inline void vn_fold(vn a, double out[4])
+static inline void vd_fold(vd a, double out[4])
 {
 #if defined __AVX512F__
-  v8_fold(a, out);
+  const __m256d lower = _mm512_castpd512_pd256((__m512d)a), upper = _mm512_extractf64x4_pd((__m512d)a, 1);
+  _mm256_storeu_pd(out, _mm256_add_pd(lower, upper));
 #else
-  vn_store(out, a);
+  vd_store(out, a);
 #endif
 }
 

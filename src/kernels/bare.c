@@ -10,41 +10,46 @@ static inline int64_t corner_of(int64_t cell, int64_t cells)
   return 4 * ((cell / (cells * cells) * nodes + cell / cells % cells) * nodes + cell % cells);
 }
 
+enum { BLOCKS = BARE_PER_CELL / LANES }; /* of records a cell */
+
+static inline void weigh_cell(const struct bare *bare, int64_t first, struct records rec[BLOCKS])
+{
+  const struct particles *p = bare->transfer->p;
+  for (int b = 0; b < BLOCKS; b++) {
+    const int64_t at = first + b * LANES;
+    const vd x[3] = {vd_load(p->x[0] + at), vd_load(p->x[1] + at), vd_load(p->x[2] + at)};
+    stencil_weigh(bare->transfer, x, GRADIENT, &rec[b]);
+  }
+}
+
 void KERNEL(bare_p2g)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
   memset(bare->grid, 0, (size_t)(nodes * nodes * nodes) * 4 * sizeof(double));
-  struct records rec;
+  struct records rec[BLOCKS];
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
-    const struct particles *p = bare->transfer->p;
-    const v8 x[3] = {v8_load(p->x[0] + first), v8_load(p->x[1] + first), v8_load(p->x[2] + first)};
-    stencil_weigh(bare->transfer, x, GRADIENT, &rec);
-    for (int l = 0; l < LANES; l++) {
-      struct scattered *one = &rec.scattered[l];
-      stencil_spread(&rec, l);
-      one->value = v8_load(bare->value + 16 * (first + l));
-      one->slope = v8_load(bare->value + 16 * (first + l) + 8);
+    weigh_cell(bare, first, rec);
+    for (int i = 0; i < BARE_PER_CELL; i++) {
+      stencil_spread(&rec[i / LANES], i % LANES);
+      memcpy(rec[i / LANES].scattered[i % LANES].value, bare->value + 16 * (first + i), 16 * sizeof(double));
     }
-    scatter_cell(&rec, 0, BARE_PER_CELL, bare->grid + corner, NULL, stride0, stride1, 4, true, true);
+    scatter_cell(rec, 0, BARE_PER_CELL, bare->grid + corner, NULL, stride0, stride1, 4, true, true);
   }
 }
 
 void KERNEL(bare_g2p)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
-  struct records rec;
+  struct records rec[BLOCKS];
   double local[16][16] __attribute__((aligned(64)));
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
-    const struct particles *p = bare->transfer->p;
-    const v8 x[3] = {v8_load(p->x[0] + first), v8_load(p->x[1] + first), v8_load(p->x[2] + first)};
-    stencil_weigh(bare->transfer, x, GRADIENT, &rec);
+    weigh_cell(bare, first, rec);
     for (int r = 0; r < 16; r++) { /* aligned, once for eight particles */
       const double *from = bare->grid + corner + r / 4 * stride0 + r % 4 * stride1;
-      v8_store_aligned(local[r], v8_load(from));
-      v8_store_aligned(local[r] + 8, v8_load(from + 8));
+      for (int k = 0; k < 16; k += LANES) vd_store_aligned(local[r] + k, vd_load(from + k));
     }
-    gather_cell(&rec, 0, BARE_PER_CELL, local[0], NULL, 4 * 16, 16, 4, bare->out + 16 * first);
+    gather_cell(rec, 0, BARE_PER_CELL, local[0], NULL, 4 * 16, 16, 4, bare->out + 16 * first);
   }
 }

@@ -42,7 +42,7 @@ static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_
   }
 }
 
-static int collide_lanes(const struct near_bodies *near, int count, const v8 x[3], v8 v[3])
+static int collide_lanes(const struct near_bodies *near, int count, const vd x[3], vd v[3])
 {
   int contacts = 0;
   for (int l = 0; l < count; l++) {
@@ -59,7 +59,7 @@ static int collide_lanes(const struct near_bodies *near, int count, const v8 x[3
 }
 
 /* Of the squares of speeds. */
-static double largest_root(v8 a)
+static double largest_root(vd a)
 {
   double largest = a[0];
   for (int l = 1; l < LANES; l++)
@@ -67,9 +67,9 @@ static double largest_root(v8 a)
   return sqrt(largest);
 }
 
-static void note_trouble(struct step_result *result, enum trouble kind, m8 mask, int32_t s)
+static void note_trouble(struct step_result *result, enum trouble kind, vm mask, int32_t s)
 {
-  if (!m8_any(mask) || result->trouble >= kind) return;
+  if (!vm_any(mask) || result->trouble >= kind) return;
   result->trouble = kind;
   for (int l = LANES - 1; l >= 0; l--)
     if (mask[l]) result->trouble_particle = s + l;
@@ -77,36 +77,36 @@ static void note_trouble(struct step_result *result, enum trouble kind, m8 mask,
 
 /* Maxima of a plane's particles, in lanes. */
 struct extremes {
-  v8 speed2, sound2;
+  vd speed2, sound2;
 };
 
 /* Cell keys of the new positions. */
-static void store_keys(const struct transfer *t, int32_t s, int count, const v8 x[3],
+static void store_keys(const struct transfer *t, int32_t s, int count, const vd x[3],
                        struct step_result *result)
 {
   const struct grid_frame *frame = &t->grid->frame;
-  m8 inside = ~(m8){0}, key = {0};
+  vm inside = ~(vm){0}, key = {0};
   for (int a = 0; a < 3; a++) {
-    const v8 u = (x[frame->axis[a]] - v8_set(frame->lower[a])) * v8_set(frame->inverse);
-    const m8 here = (u >= v8_set(0.0)) & (u <= v8_set((double)frame->cells[a]));
-    const v8 base = stencil_floor(frame->support == 4 ? u : u + v8_set(0.5));
+    const vd u = (x[frame->axis[a]] - vd_set(frame->lower[a])) * vd_set(frame->inverse);
+    const vm here = (u >= vd_set(0.0)) & (u <= vd_set((double)frame->cells[a]));
+    const vd base = stencil_floor(frame->support == 4 ? u : u + vd_set(0.5));
     inside &= here;
-    key = key << GRID_INDEX_BITS | __builtin_convertvector(v8_select(here, base, v8_set(0.0)), m8);
+    key = key << GRID_INDEX_BITS | __builtin_convertvector(vd_select(here, base, vd_set(0.0)), vm);
   }
   key |= ~inside;
   memcpy(t->next->key + s, &key, (size_t)count * sizeof *t->next->key);
-  result->outside += m8_count(~inside & m8_first(count));
+  result->outside += vm_count(~inside & vm_first(count));
 }
 
-/* Eight particles between the gather and their new state. */
+/* LANES particles between the gather and their new state. */
 struct update {
   struct batch batch;
   int32_t s;       /* the first */
-  v8 v[3];         /* grid velocity at the particle, less its share of the old one for FLIP */
-  v8 norm2;        /* of the velocity gradient, squared */
-  v8 trial[9], jp; /* F_E and J_P */
+  vd v[3];         /* grid velocity at the particle, less its share of the old one for FLIP */
+  vd norm2;        /* of the velocity gradient, squared */
+  vd trial[9], jp; /* F_E and J_P */
   struct snow_lanes material;
-  m8 yielding; /* may be beyond the limits */
+  vm yielding; /* may be beyond the limits */
   struct snow_returned found;
 };
 
@@ -121,26 +121,26 @@ static void update_begin(const struct transfer *t, int32_t s, int32_t left, cons
   const struct grid_frame *frame = &t->grid->frame;
   u->s = s;
   u->batch = batch_at(t, s, left);
-  v8 rows[16], g[9], f[9];
+  vd rows[16], g[9], f[9];
   gathered_lanes(gathered, rows);
   gathered_gradient(frame, rows, stencil_scale(frame, t->mls ? OFFSET : GRADIENT), g);
   if (t->affine && !t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
   if (t->affine) {
-    v8 b[9];
+    vd b[9];
     gathered_gradient(frame, rows, frame->spacing, b);
-    for (int k = 0; k < 9; k++) v8_stream_some(t->next->b[k] + s, b[k], u->batch.count);
+    for (int k = 0; k < 9; k++) vd_stream_some(t->next->b[k] + s, b[k], u->batch.count);
   }
   for (int d = 0; d < 3; d++) u->v[d] = rows[1 + d];
-  u->norm2 = v8_set(0.0);
+  u->norm2 = vd_set(0.0);
   for (int k = 0; k < 9; k++) {
-    u->norm2 = v8_fma(g[k], g[k], u->norm2);
+    u->norm2 = vd_fma(g[k], g[k], u->norm2);
     f[k] = batch_load(p->fe[k], &u->batch);
   }
   snow_multiply(g, f, u->trial);
-  for (int k = 0; k < 9; k++) u->trial[k] = v8_fma(v8_set(t->dt), u->trial[k], f[k]);
+  for (int k = 0; k < 9; k++) u->trial[k] = vd_fma(vd_set(t->dt), u->trial[k], f[k]);
   u->material = batch_material(t, &u->batch);
   u->jp = batch_load(p->jp, &u->batch);
-  u->yielding = ~snow_is_elastic(&u->material, u->trial) & m8_first(u->batch.count);
+  u->yielding = ~snow_is_elastic(&u->material, u->trial) & vm_first(u->batch.count);
 }
 
 /* The particles of a group that may yield, side by side. */
@@ -153,30 +153,30 @@ struct yielding {
 /* Lanes behind the last particle rest. */
 static void yielding_pad(struct yielding *y)
 {
-  for (int k = 0; k < 9; k++) v8_store(y->f[k] + y->count, v8_set(k % 4 == 0 ? 1.0 : 0.0));
-  v8_store(y->jp + y->count, v8_set(1.0));
-  v8_store(y->low + y->count, v8_set(0.0));
-  v8_store(y->high + y->count, v8_set(2.0));
+  for (int k = 0; k < 9; k++) vd_store(y->f[k] + y->count, vd_set(k % 4 == 0 ? 1.0 : 0.0));
+  vd_store(y->jp + y->count, vd_set(1.0));
+  vd_store(y->low + y->count, vd_set(0.0));
+  vd_store(y->high + y->count, vd_set(2.0));
 }
 
 ALWAYS_INLINE void yielding_return(struct yielding *y, int32_t at, int n)
 {
-  v8 f[STRETCH_MOST][9], jp[STRETCH_MOST], low[STRETCH_MOST], high[STRETCH_MOST];
+  vd f[STRETCH_MOST][9], jp[STRETCH_MOST], low[STRETCH_MOST], high[STRETCH_MOST];
   struct snow_returned found[STRETCH_MOST];
   for (int b = 0; b < n; b++) {
     const int32_t i = at + b * LANES;
-    for (int k = 0; k < 9; k++) f[b][k] = v8_load(y->f[k] + i);
-    jp[b] = v8_load(y->jp + i);
-    low[b] = v8_load(y->low + i);
-    high[b] = v8_load(y->high + i);
+    for (int k = 0; k < 9; k++) f[b][k] = vd_load(y->f[k] + i);
+    jp[b] = vd_load(y->jp + i);
+    low[b] = vd_load(y->low + i);
+    high[b] = vd_load(y->high + i);
   }
   snow_return(n, low, high, f, jp, found);
   for (int b = 0; b < n; b++) {
     const int32_t i = at + b * LANES;
-    for (int k = 0; k < 9; k++) v8_store(y->f[k] + i, f[b][k]);
-    v8_store(y->jp + i, jp[b]);
-    v8_store(y->plastic + i, (v8)found[b].plastic);
-    v8_store(y->inverted + i, (v8)found[b].inverted);
+    for (int k = 0; k < 9; k++) vd_store(y->f[k] + i, f[b][k]);
+    vd_store(y->jp + i, jp[b]);
+    vd_store(y->plastic + i, (vd)found[b].plastic);
+    vd_store(y->inverted + i, (vd)found[b].inverted);
   }
 }
 
@@ -186,14 +186,14 @@ static void update_return(int n, struct update u[])
 {
   struct yielding y = {.count = 0};
   for (int b = 0; b < n; b++) {
-    const m8 mask = u[b].yielding;
-    u[b].found = (struct snow_returned){(m8){0}, (m8){0}};
-    if (!m8_any(mask)) continue;
-    for (int k = 0; k < 9; k++) v8_pack(y.f[k] + y.count, mask, u[b].trial[k]);
-    v8_pack(y.jp + y.count, mask, u[b].jp);
-    v8_pack(y.low + y.count, mask, u[b].material.stretch_low);
-    v8_pack(y.high + y.count, mask, u[b].material.stretch_high);
-    y.count += m8_count(mask);
+    const vm mask = u[b].yielding;
+    u[b].found = (struct snow_returned){(vm){0}, (vm){0}};
+    if (!vm_any(mask)) continue;
+    for (int k = 0; k < 9; k++) vd_pack(y.f[k] + y.count, mask, u[b].trial[k]);
+    vd_pack(y.jp + y.count, mask, u[b].jp);
+    vd_pack(y.low + y.count, mask, u[b].material.stretch_low);
+    vd_pack(y.high + y.count, mask, u[b].material.stretch_high);
+    y.count += vm_count(mask);
   }
   if (!y.count) return;
   yielding_pad(&y);
@@ -205,13 +205,13 @@ static void update_return(int n, struct update u[])
   }
   int32_t at = 0;
   for (int b = 0; b < n; b++) {
-    const m8 mask = u[b].yielding;
-    if (!m8_any(mask)) continue;
-    for (int k = 0; k < 9; k++) u[b].trial[k] = v8_unpack(y.f[k] + at, mask, u[b].trial[k]);
-    u[b].jp = v8_unpack(y.jp + at, mask, u[b].jp);
-    u[b].found.plastic = (m8)v8_unpack(y.plastic + at, mask, (v8)u[b].found.plastic);
-    u[b].found.inverted = (m8)v8_unpack(y.inverted + at, mask, (v8)u[b].found.inverted);
-    at += m8_count(mask);
+    const vm mask = u[b].yielding;
+    if (!vm_any(mask)) continue;
+    for (int k = 0; k < 9; k++) u[b].trial[k] = vd_unpack(y.f[k] + at, mask, u[b].trial[k]);
+    u[b].jp = vd_unpack(y.jp + at, mask, u[b].jp);
+    u[b].found.plastic = (vm)vd_unpack(y.plastic + at, mask, (vd)u[b].found.plastic);
+    u[b].found.inverted = (vm)vd_unpack(y.inverted + at, mask, (vd)u[b].found.inverted);
+    at += vm_count(mask);
   }
 }
 
@@ -224,46 +224,46 @@ static void update_end(struct transfer *t, const struct update *u, const struct 
   const struct grid_frame *frame = &t->grid->frame;
   const struct batch *batch = &u->batch;
   const int32_t s = u->s;
-  const m8 live = m8_first(batch->count);
-  const v8 dt = v8_set(t->dt), zero = v8_set(0.0);
-  v8 v[3], x[3];
-  for (int k = 0; k < 9; k++) v8_stream_some(next->fe[k] + s, u->trial[k], batch->count);
-  v8_stream_some(next->jp + s, u->jp, batch->count);
+  const vm live = vm_first(batch->count);
+  const vd dt = vd_set(t->dt), zero = vd_set(0.0);
+  vd v[3], x[3];
+  for (int k = 0; k < 9; k++) vd_stream_some(next->fe[k] + s, u->trial[k], batch->count);
+  vd_stream_some(next->jp + s, u->jp, batch->count);
   for (int d = 0; d < 3; d++) {
     x[d] = batch_load(p->x[d], batch);
     v[d] = u->v[d];
-    if (!t->affine && t->flip != 0.0) v[d] = v8_fma(v8_set(t->flip), batch_load(p->v[d], batch), v[d]);
+    if (transfer_is_flip(t)) v[d] = vd_fma(vd_set(t->flip), batch_load(p->v[d], batch), v[d]);
   }
   if (near->count) result->contacts += collide_lanes(near, batch->count, x, v);
 
-  v8 speed2 = zero;
-  m8 crossing = {0};
+  vd speed2 = zero;
+  vm crossing = {0};
   for (int d = 0; d < 3; d++) {
-    speed2 = v8_fma(v[d], v[d], speed2);
-    crossing |= v8_abs(dt * v[d]) > v8_set(frame->spacing);
-    x[d] = v8_fma(dt, v[d], x[d]);
-    v8_stream_some(next->v[d] + s, v[d], batch->count);
-    v8_stream_some(next->x[d] + s, x[d], batch->count);
+    speed2 = vd_fma(v[d], v[d], speed2);
+    crossing |= vd_abs(dt * v[d]) > vd_set(frame->spacing);
+    x[d] = vd_fma(dt, v[d], x[d]);
+    vd_stream_some(next->v[d] + s, v[d], batch->count);
+    vd_stream_some(next->x[d] + s, x[d], batch->count);
   }
   store_keys(t, s, batch->count, x, result);
 
   const struct snow_returned *found = &u->found;
-  const v8 all = speed2 + u->norm2 + u->jp + u->trial[0] + u->trial[4] + u->trial[8];
-  const m8 steep = dt * dt * u->norm2 > v8_set(0.25), broken = ~(v8_abs(all) <= v8_set(1e300));
-  if (m8_any((steep | found->inverted | crossing | broken) & live)) {
+  const vd all = speed2 + u->norm2 + u->jp + u->trial[0] + u->trial[4] + u->trial[8];
+  const vm steep = dt * dt * u->norm2 > vd_set(0.25), broken = ~(vd_abs(all) <= vd_set(1e300));
+  if (vm_any((steep | found->inverted | crossing | broken) & live)) {
     note_trouble(result, TROUBLE_GRADIENT, steep & live, s);
     note_trouble(result, TROUBLE_INVERTED, found->inverted & live, s);
     note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
     note_trouble(result, TROUBLE_NOT_FINITE, broken & live, s);
   }
-  result->plastic += m8_count(found->plastic & live);
-  most->speed2 = v8_max(most->speed2, v8_select(live, speed2, zero));
+  result->plastic += vm_count(found->plastic & live);
+  most->speed2 = vd_max(most->speed2, vd_select(live, speed2, zero));
   if (!t->want_sound) return;
-  m8 clamped;
-  const v8 factor = snow_hardening(&u->material, u->jp, &clamped) * batch_constant(p->stiffness, batch);
-  const v8 stiffness = (u->material.lambda + v8_set(2.0) * u->material.mu) * factor;
-  const v8 sound2 = stiffness * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
-  most->sound2 = v8_max(most->sound2, v8_select(live, sound2, zero));
+  vm clamped;
+  const vd factor = snow_hardening(&u->material, u->jp, &clamped) * batch_constant(p->stiffness, batch);
+  const vd stiffness = (u->material.lambda + vd_set(2.0) * u->material.mu) * factor;
+  const vd sound2 = stiffness * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
+  most->sound2 = vd_max(most->sound2, vd_select(live, sound2, zero));
 }
 
 /* Gathers for the particles of one run; particle s has row `row`. */
@@ -271,23 +271,17 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
                               int32_t run, int32_t s, int32_t row, int support)
 {
   const struct grid *g = t->grid;
-  const bool flip = !t->affine && t->flip != 0.0, twice = t->affine && !t->mls;
-  struct span span, old;
+  const bool flip = transfer_is_flip(t), twice = t->affine && !t->mls;
+  struct span span, mixed;
   span_load(&span, g, plane, c, g->group[GROUP_VELOCITY]);
-  if (flip) { /* v_p = flip v_p + sum w (v(n+1) - flip v(n)): one gather of the difference */
-    span_load(&old, g, plane, c, g->group[GROUP_MOMENTUM]);
-    double *o = &old.node[0][0][0];
-    const double *n = &span.node[0][0][0];
-    for (int k = 0; k < MAX_SUPPORT * MAX_SUPPORT * SPAN_NODES * 4; k += 8)
-      v8_store(o + k, v8_fma(v8_set(-t->flip), v8_load(o + k), v8_load(n + k)));
-  }
+  if (flip) span_load(&mixed, g, plane, c, g->group[GROUP_MOMENTUM]);
   for (; c < run; c++) {
     const uint32_t begin = (uint32_t)(g->cell_start[c] - s), end = (uint32_t)(g->cell_start[c + 1] - s);
     double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
-    const double *corner = span.node[0][g->cell_z[c] % TILE_Z],
-                 *mixed = flip ? old.node[0][g->cell_z[c] % TILE_Z] : NULL;
+    const double *corner = span.node[0][g->cell_z[c] % TILE_Z];
     if (flip)
-      gather_cell(w->records[0], begin, end, corner, mixed, SPAN_STRIDE0, SPAN_STRIDE1, support, out);
+      gather_cell(w->records[0], begin, end, corner, mixed.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0,
+                  SPAN_STRIDE1, support, out);
     else
       gather_cell(w->records[0], begin, end, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, out);
     if (twice)
@@ -297,7 +291,7 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
 }
 
 /* Steps 7 to 10 for the particles from `first` on whose rows wait in the buffers, in batches that start at
- * multiples of eight so that stores stay within cache lines; what does not fill a batch waits for the next
+ * multiples of LANES so that stores stay within cache lines; what does not fill a batch waits for the next
  * window, unless this is the last. Returns how many wait. */
 static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t first, int32_t waiting,
                               bool last, const struct near_bodies *near, struct extremes *most,
@@ -330,7 +324,7 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
 {
   const struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1];
-  struct extremes most = {v8_set(0.0), v8_set(0.0)};
+  struct extremes most = {vd_set(0.0), vd_set(0.0)};
   struct near_bodies waiting_near = {.first = t->poses};
   int32_t waiting = 0;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
@@ -344,7 +338,7 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
     waiting_near = here;
     for (int32_t i = 0; i < n; i += LANES) {
       const struct batch batch = batch_at(t, s + i, n - i);
-      v8 x[3];
+      vd x[3];
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, t->mls ? OFFSET : GRADIENT, w->records[0] + i / LANES);
       if (t->affine && !t->mls) stencil_weigh(t, x, OFFSET, w->records[1] + i / LANES);
@@ -359,7 +353,7 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
     }
     waiting = update_waiting(t, w, s - waiting, waiting + n, window == end, &near, &most, result);
   }
-  v8_stream_end();
+  vd_stream_end();
   result->max_speed = fmax(result->max_speed, largest_root(most.speed2));
   result->max_sound = fmax(result->max_sound, largest_root(most.sound2));
 }

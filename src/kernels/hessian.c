@@ -7,16 +7,16 @@ static void tangent_batch(const struct transfer *t, int32_t s, const double *gat
 {
   const struct scratch *keep = t->next;
   const struct grid_frame *frame = &t->grid->frame;
-  v8 rows[16], g[9], u[9], sigma[3], stress[9], coefficient[3][3];
+  vd rows[16], g[9], u[9], sigma[3], stress[9], coefficient[3][3];
   gathered_lanes(gathered, rows);
   gathered_gradient(frame, rows, scale, g);
-  for (int k = 0; k < 9; k++) u[k] = v8_load(SCRATCH_U(keep)[k] + s);
-  for (int k = 0; k < 3; k++) sigma[k] = v8_load(SCRATCH_SIGMA(keep)[k] + s);
-  snow_tangent(u, sigma, v8_load(SCRATCH_MU(keep) + s), v8_load(SCRATCH_LAMBDA(keep) + s), g, stress);
+  for (int k = 0; k < 9; k++) u[k] = vd_load(SCRATCH_U(keep)[k] + s);
+  for (int k = 0; k < 3; k++) sigma[k] = vd_load(SCRATCH_SIGMA(keep)[k] + s);
+  snow_tangent(u, sigma, vd_load(SCRATCH_MU(keep) + s), vd_load(SCRATCH_LAMBDA(keep) + s), g, stress);
   for (int a = 0; a < 3; a++)
-    for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * v8_set(scale);
-  const v8 zero[3] = {v8_set(0.0), v8_set(0.0), v8_set(0.0)};
-  stencil_values(rec, v8_set(0.0), zero, coefficient);
+    for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * vd_set(scale);
+  const vd zero[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)};
+  stencil_values(rec, vd_set(0.0), zero, coefficient);
 }
 
 ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
@@ -31,7 +31,7 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
   struct span span;
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
-    v8 x[3];
+    vd x[3];
     batch_positions(t, &batch, x);
     stencil_weigh(t, x, linear, rec + i / LANES);
   }

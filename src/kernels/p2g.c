@@ -3,67 +3,64 @@
 
 /* Sums over a plane's particles, in lanes; folded in fixed order when the plane is done. */
 struct tally {
-  v8 sum[MEASURED_COUNT];
+  vd sum[MEASURED_COUNT];
 };
 
-static void tally_batch(struct tally *tally, const struct transfer *t, const struct batch *batch, v8 energy)
+static void tally_batch(struct tally *tally, const struct transfer *t, const struct batch *batch, vd energy)
 {
   const struct particles *p = t->p;
-  const m8 live = m8_first(batch->count);
-  const v8 zero = v8_set(0.0), m = v8_select(live, batch_constant(p->mass, batch), zero);
-  v8 x[3], v[3];
+  const vm live = vm_first(batch->count);
+  const vd zero = vd_set(0.0), m = vd_select(live, batch_constant(p->mass, batch), zero);
+  vd x[3], v[3];
   for (int d = 0; d < 3; d++) {
-    x[d] = v8_select(live, batch_load(p->x[d], batch), zero);
-    v[d] = v8_select(live, batch_load(p->v[d], batch), zero);
+    x[d] = vd_select(live, batch_load(p->x[d], batch), zero);
+    v[d] = vd_select(live, batch_load(p->v[d], batch), zero);
   }
-  v8 speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-  v8 *sum = tally->sum;
+  vd speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+  vd *sum = tally->sum;
   sum[MEASURED_MASS] += m;
   for (int d = 0; d < 3; d++) {
     const int e = (d + 1) % 3, f = (d + 2) % 3;
     sum[MEASURED_MOMENTUM + d] += m * v[d];
     sum[MEASURED_ANGULAR + d] += m * (x[e] * v[f] - x[f] * v[e]);
-    sum[MEASURED_POTENTIAL] -= m * v8_set(t->gravity[d]) * x[d];
+    sum[MEASURED_POTENTIAL] -= m * vd_set(t->gravity[d]) * x[d];
   }
   if (t->affine) { /* the affine part of APIC carries momentum and energy of its own */
-    v8 b[9];
-    for (int k = 0; k < 9; k++) b[k] = v8_select(live, batch_load(p->b[k], batch), zero);
+    vd b[9];
+    for (int k = 0; k < 9; k++) b[k] = vd_select(live, batch_load(p->b[k], batch), zero);
     const double inverse = stencil_scale(&t->grid->frame, OFFSET) * t->grid->frame.inverse;
-    for (int k = 0; k < 9; k++) speed2 += b[k] * b[k] * v8_set(inverse);
+    for (int k = 0; k < 9; k++) speed2 += b[k] * b[k] * vd_set(inverse);
     for (int d = 0; d < 3; d++) {
       const int e = (d + 1) % 3, f = (d + 2) % 3;
       sum[MEASURED_ANGULAR + d] += m * (b[3 * f + e] - b[3 * e + f]);
     }
   }
-  sum[MEASURED_KINETIC] += v8_set(0.5) * m * speed2;
-  sum[MEASURED_ELASTIC] += v8_select(live, energy, zero);
+  sum[MEASURED_KINETIC] += vd_set(0.5) * m * speed2;
+  sum[MEASURED_ELASTIC] += vd_select(live, energy, zero);
 }
 
 static void tally_end(const struct tally *tally, struct exact_sum *measured)
 {
-  for (int k = 0; k < MEASURED_COUNT; k++) {
-    const v8 s = tally->sum[k];
-    exact_add(&measured[k], ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])));
-  }
+  for (int k = 0; k < MEASURED_COUNT; k++) exact_add(&measured[k], vd_sum(tally->sum[k]));
 }
 
 /* The principal frame of F_E, kept for the solve. */
-static void keep_frame(const struct transfer *t, int32_t s, int count, const struct principal *frame, v8 mu,
-                       v8 lambda)
+static void keep_frame(const struct transfer *t, int32_t s, int count, const struct principal *frame, vd mu,
+                       vd lambda)
 {
   const struct scratch *keep = t->next;
-  for (int k = 0; k < 9; k++) v8_store_some(SCRATCH_U(keep)[k] + s, frame->u[k], count);
+  for (int k = 0; k < 9; k++) vd_store_some(SCRATCH_U(keep)[k] + s, frame->u[k], count);
   for (int k = 0; k < 3; k++)
-    v8_store_some(SCRATCH_SIGMA(keep)[k] + s, v8_set(1.0) + frame->strain[k], count);
-  v8_store_some(SCRATCH_MU(keep) + s, mu, count);
-  v8_store_some(SCRATCH_LAMBDA(keep) + s, lambda, count);
+    vd_store_some(SCRATCH_SIGMA(keep)[k] + s, vd_set(1.0) + frame->strain[k], count);
+  vd_store_some(SCRATCH_MU(keep) + s, mu, count);
+  vd_store_some(SCRATCH_LAMBDA(keep) + s, lambda, count);
 }
 
 /* The principal frames of the batch at s and of the one behind it, if `left` particles reach so far. */
 static void principal_ahead(const struct transfer *t, int32_t s, int32_t left,
                             struct principal frame[STRETCH_MOST])
 {
-  v8 f[STRETCH_MOST][9];
+  vd f[STRETCH_MOST][9];
   for (int b = 0; b < STRETCH_MOST && b * LANES < left; b++) {
     const struct batch batch = batch_at(t, s + b * LANES, left - b * LANES);
     for (int k = 0; k < 9; k++) f[b][k] = batch_load(t->p->fe[k], &batch);
@@ -71,30 +68,30 @@ static void principal_ahead(const struct transfer *t, int32_t s, int32_t left,
   if (left <= LANES)
     principal3(f[0], frame);
   else
-    principal_frames(STRETCH_MOST, (const v8(*)[9])f, frame);
+    principal_frames(STRETCH_MOST, (const vd(*)[9])f, frame);
 }
 
-/* Stress of eight particles, V0 P F_E^T as a full matrix, and their elastic energy; `frame` is theirs where
+/* Stress of a batch, V0 P F_E^T as a full matrix, and their elastic energy; `frame` is theirs where
  * the step is implicit. */
 ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const struct batch *batch,
-                                  const struct principal *frame, v8 stress[9], v8 *energy)
+                                  const struct principal *frame, vd stress[9], vd *energy)
 {
   const struct particles *p = t->p;
-  v8 upper[6];
+  vd upper[6];
   const struct snow_lanes material = batch_material(t, batch);
-  m8 clamped;
-  const v8 factor = snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
+  vm clamped;
+  const vd factor = snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
                     batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch);
-  const v8 mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
-  if (t->hardened_to_limit) *t->hardened_to_limit += m8_count(clamped & m8_first(batch->count));
+  const vd mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
+  if (t->hardened_to_limit) *t->hardened_to_limit += vm_count(clamped & vm_first(batch->count));
   if (t->implicit) {
-    const v8 one = v8_set(1.0),
+    const vd one = vd_set(1.0),
              sigma[3] = {one + frame->strain[0], one + frame->strain[1], one + frame->strain[2]};
     snow_stress(frame->u, sigma, mu, lambda, upper);
     *energy = snow_energy(sigma, mu, lambda);
     keep_frame(t, s, batch->count, frame, mu, lambda);
   } else {
-    v8 f[9];
+    vd f[9];
     for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
     snow_stress_left(f, mu, lambda, upper, energy);
   }
@@ -116,21 +113,21 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
     const int32_t turn = i / LANES % STRETCH_MOST;
-    v8 stress[9], energy = v8_set(0.0), coefficient[3][3], x[3], mv[3];
+    vd stress[9], energy = vd_set(0.0), coefficient[3][3], x[3], mv[3];
     if (t->implicit && turn == 0) principal_ahead(t, s + i, n - i, frames);
     prepare_stress(t, s + i, &batch, &frames[turn], stress, &energy);
     if (t->measuring) tally_batch(tally, t, &batch, energy);
-    const v8 m = batch_constant(p->mass, &batch);
+    const vd m = batch_constant(p->mass, &batch);
     for (int d = 0; d < 3; d++) mv[d] = m * batch_load(p->v[d], &batch);
     for (int a = 0; a < 3; a++)
-      for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * v8_set(force_scale);
+      for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * vd_set(force_scale);
     batch_positions(t, &batch, x);
     stencil_weigh(t, x, force_linear, force + i / LANES);
     if (t->affine) {
-      v8 affine[3][3];
+      vd affine[3][3];
       for (int a = 0; a < 3; a++)
         for (int r = 0; r < 3; r++)
-          affine[a][r] = m * batch_load(p->b[3 * r + frame->axis[a]], &batch) * v8_set(affine_scale);
+          affine[a][r] = m * batch_load(p->b[3 * r + frame->axis[a]], &batch) * vd_set(affine_scale);
       if (momentum != force) {
         stencil_weigh(t, x, OFFSET, momentum + i / LANES);
         stencil_values(momentum + i / LANES, m, mv, affine);
@@ -223,7 +220,7 @@ void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane)
   const int64_t group_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
   memset(w->q, 0, (size_t)((fused ? 1 : 2) * group_doubles) * sizeof(double));
   struct span span[2];
-  struct tally tally = {{v8_set(0.0)}};
+  struct tally tally = {{vd_set(0.0)}};
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
     const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c];
@@ -254,9 +251,9 @@ void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
     const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c],
                   n = g->cell_start[window] - s;
     for (int32_t i = 0; i < n; i += LANES) {
-      v8 zero[3] = {v8_set(0.0), v8_set(0.0), v8_set(0.0)}, none[3][3] = {{v8_set(0.0)}};
+      vd zero[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)}, none[3][3] = {{vd_set(0.0)}};
       const struct batch batch = batch_at(t, s + i, n - i);
-      v8 x[3];
+      vd x[3];
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, GRADIENT, rec + i / LANES);
       stencil_values(rec + i / LANES, batch_constant(t->p->mass, &batch), zero, none);
@@ -280,7 +277,7 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
                   n = g->cell_start[run] - s;
     for (int32_t i = 0; i < n; i += LANES) {
       const struct batch batch = batch_at(t, s + i, n - i);
-      v8 x[3];
+      vd x[3];
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, GRADIENT, rec + i / LANES);
     }

@@ -27,6 +27,7 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
 void KERNEL(hessian)(struct transfer *t, struct workspace *w, int32_t plane, enum grid_group in,
                      enum grid_group out);
 void KERNEL(velocity)(struct transfer *t, int32_t begin, int32_t end);
+void KERNEL(mix)(struct transfer *t, int32_t begin, int32_t end);
 void KERNEL(cr_product)(struct grid *g, double factor, int32_t begin, int32_t end, struct exact_sum dots[4]);
 void KERNEL(cr_residual)(struct grid *g, double factor, int32_t begin, int32_t end, struct exact_sum *norm);
 void KERNEL(cr_update)(struct grid *g, double a, double b, int32_t begin, int32_t end);
@@ -35,17 +36,16 @@ void KERNEL(bare_g2p)(struct bare *bare);
 
 /* What is scattered of one particle. */
 struct scattered {
-  v8 z[4];  /* z weights of nodes 0,1 and 2,3, each spread over four channels; then their derivatives */
-  v8 value; /* four channels of the particle's value, then of its x coefficient */
-  v8 slope; /* y and z coefficients */
+  double z[32];     /* z weights of the four nodes, each spread over four channels; then their derivatives */
+  double value[16]; /* four channels of the particle's value, then of its x, y and z coefficients */
 };
 
-/* Eight particles as the transfers read them. */
+/* LANES particles as the transfers read them. */
 struct records {
   double weight[3][8][LANES]; /* each axis: weights of the four nodes, then their derivatives */
   struct scattered scattered[LANES];
-};
-_Static_assert(sizeof(struct records) == RECORDS_BYTES, "workspace and kernels disagree");
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct records) == LANES * RECORD_BYTES, "workspace and kernels disagree");
 
 /* Places of node 0's weight and derivative, in doubles from a particle's own in weight[0][0]. */
 enum {
@@ -60,10 +60,10 @@ static inline const double *record_weight(const struct records *rec, uint32_t i)
   return rec[i / LANES].weight[0][0] + i % LANES;
 }
 
-/* Eight particles in order and where they stand. G2P leaves the new state in the old order, so most are
- * neighbours still, and where all eight are a plain load does. Lanes behind the last particle repeat it. */
+/* LANES particles in order and where they stand. G2P leaves the new state in the old order, so most are
+ * neighbours still, and where all are a plain load does. Lanes behind the last particle repeat it. */
 struct batch {
-  i8 slot, home;
+  vi slot, home;
   int count; /* lanes that are particles */
   bool dense;
 };
@@ -81,33 +81,33 @@ static inline struct batch batch_at(const struct transfer *t, int32_t s, int32_t
       batch.home[l] = t->home[k];
     }
   }
-  batch.dense = i8_is_run(batch.slot);
+  batch.dense = vi_is_run(batch.slot);
   return batch;
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion" /* the intrinsic's own macro, without optimisation */
 #pragma GCC diagnostic ignored "-Wsign-conversion"
-static inline v8 batch_gather(const double *array, i8 index)
+static inline vd batch_gather(const double *array, vi index)
 {
 #if defined __AVX512F__
-  return (v8)_mm512_i32gather_pd((__m256i)index, array, 8);
+  return (vd)_mm512_i32gather_pd((__m256i)index, array, sizeof(double));
 #else
-  v8 a;
+  vd a;
   for (int l = 0; l < LANES; l++) a[l] = array[index[l]];
   return a;
 #endif
 }
 #pragma GCC diagnostic pop
 
-/* State of the eight. */
-static inline v8 batch_load(const double *array, const struct batch *batch)
+/* State of the batch. */
+static inline vd batch_load(const double *array, const struct batch *batch)
 {
-  return batch->dense ? v8_load(array + batch->slot[0]) : batch_gather(array, batch->slot);
+  return batch->dense ? vd_load(array + batch->slot[0]) : batch_gather(array, batch->slot);
 }
 
 /* What never changes. */
-static inline v8 batch_constant(const double *array, const struct batch *batch)
+static inline vd batch_constant(const double *array, const struct batch *batch)
 {
   return batch_gather(array, batch->home);
 }
@@ -122,30 +122,30 @@ static inline struct snow_lanes batch_material(const struct transfer *t, const s
 enum linear { GRADIENT, OFFSET }; /* what "derivative" of a weight means: dw/du, or w (x_i - x_p) / h */
 
 /* Rounds down; |u| < 2^51. */
-static inline v8 stencil_floor(v8 u)
+static inline vd stencil_floor(vd u)
 {
-  const v8 magic = v8_set(0x1.8p52);
-  const v8 r = (u + magic) - magic;
-  return v8_where_greater(r, u, r - v8_set(1.0), r);
+  const vd magic = vd_set(0x1.8p52);
+  const vd r = (u + magic) - magic;
+  return vd_where_greater(r, u, r - vd_set(1.0), r);
 }
 
-/* Weights w[0..3] and derivatives w[4..7] of eight particles on one axis; u is the position in cells. The
+/* Weights w[0..3] and derivatives w[4..7] of a batch on one axis; u is the position in cells. The
  * outer branches stay factored: a weight near the edge of its support keeps full relative accuracy, so force
  * over mass of a nearly weightless node is no noise. */
-ALWAYS_INLINE void stencil_weights(int support, enum linear linear, v8 u, v8 w[8])
+ALWAYS_INLINE void stencil_weights(int support, enum linear linear, vd u, vd w[8])
 {
-  const v8 half = v8_set(0.5), one = v8_set(1.0), two = v8_set(2.0), sixth = v8_set(1.0 / 6.0);
+  const vd half = vd_set(0.5), one = vd_set(1.0), two = vd_set(2.0), sixth = vd_set(1.0 / 6.0);
   if (support == 4) {
-    const v8 f = u - stencil_floor(u), g = one - f;
-    const v8 f2 = f * f, g2 = g * g, two_thirds = v8_set(2.0 / 3.0);
+    const vd f = u - stencil_floor(u), g = one - f;
+    const vd f2 = f * f, g2 = g * g, two_thirds = vd_set(2.0 / 3.0);
     w[0] = g2 * g * sixth;
-    w[1] = v8_fma(f2, v8_fma(half, f, -one), two_thirds);
-    w[2] = v8_fma(g2, v8_fma(half, g, -one), two_thirds);
+    w[1] = vd_fma(f2, vd_fma(half, f, -one), two_thirds);
+    w[2] = vd_fma(g2, vd_fma(half, g, -one), two_thirds);
     w[3] = f2 * f * sixth;
     if (linear == GRADIENT) {
       w[4] = -half * g2;
-      w[5] = f * v8_fma(v8_set(1.5), f, -two);
-      w[6] = -g * v8_fma(v8_set(1.5), g, -two);
+      w[5] = f * vd_fma(vd_set(1.5), f, -two);
+      w[6] = -g * vd_fma(vd_set(1.5), g, -two);
       w[7] = half * f2;
     } else {
       w[4] = w[0] * (-one - f);
@@ -154,12 +154,12 @@ ALWAYS_INLINE void stencil_weights(int support, enum linear linear, v8 u, v8 w[8
       w[7] = w[3] * (two - f);
     }
   } else {
-    const v8 f = u - stencil_floor(u + half); /* -1/2 .. 1/2 from the middle node */
-    const v8 low = half - f, high = half + f;
+    const vd f = u - stencil_floor(u + half); /* -1/2 .. 1/2 from the middle node */
+    const vd low = half - f, high = half + f;
     w[0] = half * low * low;
-    w[1] = v8_fma(-f, f, v8_set(0.75));
+    w[1] = vd_fma(-f, f, vd_set(0.75));
     w[2] = half * high * high;
-    w[3] = v8_set(0.0);
+    w[3] = vd_set(0.0);
     if (linear == GRADIENT) {
       w[4] = -low;
       w[5] = -two * f;
@@ -169,13 +169,13 @@ ALWAYS_INLINE void stencil_weights(int support, enum linear linear, v8 u, v8 w[8
       w[5] = w[1] * -f;
       w[6] = w[2] * (one - f);
     }
-    w[7] = v8_set(0.0);
+    w[7] = vd_set(0.0);
   }
 }
 
-static inline v8 stencil_position(const struct grid_frame *frame, v8 x, int a)
+static inline vd stencil_position(const struct grid_frame *frame, vd x, int a)
 {
-  return (x - v8_set(frame->lower[a])) * v8_set(frame->inverse);
+  return (x - vd_set(frame->lower[a])) * vd_set(frame->inverse);
 }
 
 /* What a derivative of a weight must be multiplied with: 1/h, or D^-1 h with D = h^2/3 (cubic), h^2/4
@@ -186,23 +186,23 @@ static inline double stencil_scale(const struct grid_frame *frame, enum linear l
   return (frame->support == 4 ? 3.0 : 4.0) * frame->inverse;
 }
 
-/* Weights of eight particles at x (world axes). */
-ALWAYS_INLINE void stencil_weigh(const struct transfer *t, const v8 x[3], enum linear linear,
+/* Weights of a batch at x (world axes). */
+ALWAYS_INLINE void stencil_weigh(const struct transfer *t, const vd x[3], enum linear linear,
                                  struct records *rec)
 {
   const struct grid_frame *frame = &t->grid->frame;
-  v8 w[8];
+  vd w[8];
   for (int a = 0; a < 3; a++) {
-    const v8 u = stencil_position(frame, x[frame->axis[a]], a);
+    const vd u = stencil_position(frame, x[frame->axis[a]], a);
     if (frame->support == 4)
       stencil_weights(4, linear, u, w);
     else
       stencil_weights(3, linear, u, w);
-    for (int k = 0; k < 8; k++) v8_store_aligned(rec->weight[a][k], w[k]);
+    for (int k = 0; k < 8; k++) vd_store_aligned(rec->weight[a][k], w[k]);
   }
 }
 
-static inline void batch_positions(const struct transfer *t, const struct batch *batch, v8 x[3])
+static inline void batch_positions(const struct transfer *t, const struct batch *batch, vd x[3])
 {
   for (int d = 0; d < 3; d++) x[d] = batch_load(t->p->x[d], batch);
 }
@@ -210,26 +210,22 @@ static inline void batch_positions(const struct transfer *t, const struct batch 
 /* Spreads the z weights of lane l for the scatter. */
 ALWAYS_INLINE void stencil_spread(struct records *rec, int l)
 {
-  for (int k = 0; k < 4; k++)
-    rec->scattered[l].z[k] = v8_halves(rec->weight[2][2 * k] + l, rec->weight[2][2 * k + 1] + l);
+  for (int k = 0; k < 32; k += LANES)
+    vd_store_aligned(rec->scattered[l].z + k, vd_spread(rec->weight[2][k / 4] + l, LANES));
 }
 
-/* What is scattered of eight particles: value (mass and vector) and coefficients. t[a][r]: coefficient of
+/* What is scattered of a batch: value (mass and vector) and coefficients. t[a][r]: coefficient of
  * grid axis a, world component r. */
-ALWAYS_INLINE void stencil_values(struct records *rec, v8 scalar, const v8 vector[3], v8 coefficient[3][3])
+ALWAYS_INLINE void stencil_values(struct records *rec, vd scalar, const vd vector[3], vd coefficient[3][3])
 {
-  const v8 zero = v8_set(0.0);
-  v8 a[8] = {scalar, vector[0],         vector[1],         vector[2],
+  const vd zero = vd_set(0.0);
+  vd a[8] = {scalar, vector[0],         vector[1],         vector[2],
              zero,   coefficient[0][0], coefficient[0][1], coefficient[0][2]};
-  v8 b[8] = {zero, coefficient[1][0], coefficient[1][1], coefficient[1][2],
+  vd b[8] = {zero, coefficient[1][0], coefficient[1][1], coefficient[1][2],
              zero, coefficient[2][0], coefficient[2][1], coefficient[2][2]};
-  v8_transpose(a);
-  v8_transpose(b);
-  for (int l = 0; l < LANES; l++) {
-    stencil_spread(rec, l);
-    rec->scattered[l].value = a[l];
-    rec->scattered[l].slope = b[l];
-  }
+  vd_to_rows(a, rec->scattered[0].value, sizeof(struct scattered) / sizeof(double));
+  vd_to_rows(b, rec->scattered[0].value + 8, sizeof(struct scattered) / sizeof(double));
+  for (int l = 0; l < LANES; l++) stencil_spread(rec, l);
 }
 
 /* --- runs: consecutive cells of one row in one tile
@@ -274,6 +270,11 @@ static inline void span_begin(struct span *span, bool continued)
   }
 }
 
+static inline void span_add(double *to, const double *from, int count)
+{
+  for (int k = 0; k < count; k += LANES) vd_store(to + k, vd_load(to + k) + vd_load(from + k));
+}
+
 /* Adds the run's finished nodes to the plane's tiles, and the rest too when the next run does not continue
  * this one. */
 ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int32_t cell, int32_t foot_count,
@@ -287,11 +288,10 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
       const double(*node)[4] = span->node[MAX_SUPPORT * a + b];
       const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
       double *tile = q + ((int64_t)a * foot_count + foot[2 * dy]) * TILE_DOUBLES + row * TILE_Z * 4;
-      for (int k = 0; k < TILE_Z; k += 2) v8_store(tile + 4 * k, v8_load(tile + 4 * k) + v8_load(node[k]));
+      span_add(tile, node[0], TILE_Z * 4);
       if (continued || foot[2 * dy + 1] < 0) continue;
       tile = q + ((int64_t)a * foot_count + foot[2 * dy + 1]) * TILE_DOUBLES + row * TILE_Z * 4;
-      for (int k = 0; k < 4; k += 2)
-        v8_store(tile + 4 * k, v8_load(tile + 4 * k) + v8_load(node[TILE_Z + k]));
+      span_add(tile, node[TILE_Z], 4 * 4);
     }
 }
 
@@ -301,45 +301,45 @@ ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint3
                                 double *other, int64_t stride0, int64_t stride1, int support, bool value,
                                 bool slope)
 {
-  enum { PARTS = VN == 8 ? 2 : 1 }; /* registers along z that are filled together */
-  const vn zero = vn_set(0.0);
+  enum { PARTS = LANES == 8 ? 2 : 1 }; /* registers along z that are filled together */
+  const vd zero = vd_set(0.0);
   const bool apart = other != NULL;
   for (int a = 0; a < support; a++)
-    for (int part = 0; part < 16 / VN; part += PARTS) {
-      vn sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
+    for (int part = 0; part < 16 / LANES; part += PARTS) {
+      vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
       for (int b = 0; b < support; b++)
         for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
       for (uint32_t i = begin; i < end; i++) {
         const struct scattered *one = &rec[i / LANES].scattered[i % LANES];
-        const double *v = (const double *)&one->value, *z = (const double *)one->z + VN * part,
+        const double *v = one->value, *z = one->z + LANES * part,
                      *x = record_weight(rec, i) + WEIGHT_X + a * LANES, *y = record_weight(rec, i) + WEIGHT_Y;
-        const vn wx = vn_set(x[0]);
-        vn base = zero, along_x = zero, along_y = zero, along_z = zero;
-        if (value) base = wx * vn_repeat(v);
+        const vd wx = vd_set(x[0]);
+        vd base = zero, along_x = zero, along_y = zero, along_z = zero;
+        if (value) base = wx * vd_repeat(v);
         if (slope) {
-          const vn dx = vn_set(x[WEIGHT_SLOPE]);
-          along_x = value && !apart ? vn_fma(dx, vn_repeat(v + 4), base) : dx * vn_repeat(v + 4);
-          along_y = wx * vn_repeat(v + 8);
-          along_z = wx * vn_repeat(v + 12);
+          const vd dx = vd_set(x[WEIGHT_SLOPE]);
+          along_x = value && !apart ? vd_fma(dx, vd_repeat(v + 4), base) : dx * vd_repeat(v + 4);
+          along_y = wx * vd_repeat(v + 8);
+          along_z = wx * vd_repeat(v + 12);
         }
         for (int h = 0; h < PARTS; h++) {
-          const vn wz = vn_load(z + VN * h), plain = base * wz, turned = along_y * wz;
-          const vn sloped = slope ? vn_fma(along_z, vn_load(z + 16 + VN * h), along_x * wz) : zero;
+          const vd wz = vd_load(z + LANES * h), plain = base * wz, turned = along_y * wz;
+          const vd sloped = slope ? vd_fma(along_z, vd_load(z + 16 + LANES * h), along_x * wz) : zero;
           for (int b = 0; b < support; b++) {
-            const vn wy = vn_set(y[b * LANES]);
-            if (!slope || apart) sum[b][h] = vn_fma(wy, plain, sum[b][h]);
+            const vd wy = vd_set(y[b * LANES]);
+            if (!slope || apart) sum[b][h] = vd_fma(wy, plain, sum[b][h]);
             if (!slope) continue;
-            const vn dy = vn_set(y[WEIGHT_SLOPE + b * LANES]);
-            vn *to = apart ? &sum_other[b][h] : &sum[b][h];
-            *to = vn_fma(dy, turned, vn_fma(wy, sloped, *to));
+            const vd dy = vd_set(y[WEIGHT_SLOPE + b * LANES]);
+            vd *to = apart ? &sum_other[b][h] : &sum[b][h];
+            *to = vd_fma(dy, turned, vd_fma(wy, sloped, *to));
           }
         }
       }
       for (int b = 0; b < support; b++)
         for (int h = 0; h < PARTS; h++) {
-          const int64_t at = a * stride0 + b * stride1 + VN * (part + h);
-          vn_store(corner + at, vn_load(corner + at) + sum[b][h]);
-          if (apart) vn_store(other + at, vn_load(other + at) + sum_other[b][h]);
+          const int64_t at = a * stride0 + b * stride1 + LANES * (part + h);
+          vd_store(corner + at, vd_load(corner + at) + sum[b][h]);
+          if (apart) vd_store(other + at, vd_load(other + at) + sum_other[b][h]);
         }
     }
 }
@@ -353,7 +353,7 @@ static inline void scatter_plane_end(struct grid *g, int32_t plane, enum grid_gr
     for (int32_t f = 0; f < count; f++) {
       double *tile = target + (int64_t)g->foot_tile[(first + f) * MAX_SUPPORT + a] * TILE_DOUBLES;
       const double *from = q + ((int64_t)a * count + f) * TILE_DOUBLES;
-      for (int k = 0; k < TILE_DOUBLES; k += 8) v8_store(tile + k, v8_load(tile + k) + v8_load(from + k));
+      span_add(tile, from, TILE_DOUBLES);
     }
   }
 }
@@ -392,63 +392,59 @@ ALWAYS_INLINE void gather_cell(const struct records *rec, uint32_t begin, uint32
                                const double *other, int64_t stride0, int64_t stride1, int support,
                                double *out)
 {
-  const vn zero = vn_set(0.0);
+  const vd zero = vd_set(0.0);
   for (uint32_t i = begin; i < end; i++, out += GATHERED_DOUBLES) {
     const double *x = record_weight(rec, i) + WEIGHT_X, *y = record_weight(rec, i) + WEIGHT_Y,
                  *z = record_weight(rec, i) + WEIGHT_Z;
-    vn value = zero, gx = zero, gy = zero, gz = zero;
-    for (int k = 0; k < 16; k += VN) {
-      vn row[MAX_SUPPORT], row_x[MAX_SUPPORT], row_value[MAX_SUPPORT];
+    vd value = zero, gx = zero, gy = zero, gz = zero;
+    for (int k = 0; k < 16; k += LANES) {
+      vd row[MAX_SUPPORT], row_x[MAX_SUPPORT], row_value[MAX_SUPPORT];
       for (int b = 0; b < support; b++) row[b] = row_x[b] = row_value[b] = zero;
       for (int a = 0; a < support; a++) {
-        const vn wx = vn_set(x[a * LANES]), dx = vn_set(x[WEIGHT_SLOPE + a * LANES]);
+        const vd wx = vd_set(x[a * LANES]), dx = vd_set(x[WEIGHT_SLOPE + a * LANES]);
         for (int b = 0; b < support; b++) {
           const int64_t at = a * stride0 + b * stride1 + k;
-          const vn node = vn_load(corner + at);
-          row[b] = vn_fma(wx, node, row[b]);
-          row_x[b] = vn_fma(dx, node, row_x[b]);
-          if (other) row_value[b] = vn_fma(wx, vn_load(other + at), row_value[b]);
+          const vd node = vd_load(corner + at);
+          row[b] = vd_fma(wx, node, row[b]);
+          row_x[b] = vd_fma(dx, node, row_x[b]);
+          if (other) row_value[b] = vd_fma(wx, vd_load(other + at), row_value[b]);
         }
       }
-      vn line = zero, line_x = zero, line_y = zero, line_value = zero;
+      vd line = zero, line_x = zero, line_y = zero, line_value = zero;
       for (int b = 0; b < support; b++) {
-        const vn wy = vn_set(y[b * LANES]);
-        line = vn_fma(wy, row[b], line);
-        line_x = vn_fma(wy, row_x[b], line_x);
-        line_y = vn_fma(vn_set(y[WEIGHT_SLOPE + b * LANES]), row[b], line_y);
-        if (other) line_value = vn_fma(wy, row_value[b], line_value);
+        const vd wy = vd_set(y[b * LANES]);
+        line = vd_fma(wy, row[b], line);
+        line_x = vd_fma(wy, row_x[b], line_x);
+        line_y = vd_fma(vd_set(y[WEIGHT_SLOPE + b * LANES]), row[b], line_y);
+        if (other) line_value = vd_fma(wy, row_value[b], line_value);
       }
-      const vn wz = vn_spread(z + k / 4 * LANES, LANES);
-      value = vn_fma(wz, other ? line_value : line, value);
-      gx = vn_fma(wz, line_x, gx);
-      gy = vn_fma(wz, line_y, gy);
-      gz = vn_fma(vn_spread(z + WEIGHT_SLOPE + k / 4 * LANES, LANES), line, gz);
+      const vd wz = vd_spread(z + k / 4 * LANES, LANES);
+      value = vd_fma(wz, other ? line_value : line, value);
+      gx = vd_fma(wz, line_x, gx);
+      gy = vd_fma(wz, line_y, gy);
+      gz = vd_fma(vd_spread(z + WEIGHT_SLOPE + k / 4 * LANES, LANES), line, gz);
     }
-    vn_fold(value, out);
-    vn_fold(gx, out + 4);
-    vn_fold(gy, out + 8);
-    vn_fold(gz, out + 12);
+    vd_fold(value, out);
+    vd_fold(gx, out + 4);
+    vd_fold(gy, out + 8);
+    vd_fold(gz, out + 12);
   }
 }
 
-/* Eight particles' gathered rows as lanes: channel c of part k (value, x, y, z derivative) is lanes[4 k + c].
+/* The gathered rows of a batch as lanes: channel c of part k (value, x, y, z derivative) is lanes[4 k + c].
  */
-ALWAYS_INLINE void gathered_lanes(const double *out, v8 lanes[16])
+ALWAYS_INLINE void gathered_lanes(const double *out, vd lanes[16])
 {
-  for (int l = 0; l < LANES; l++) {
-    lanes[l] = v8_load(out + l * GATHERED_DOUBLES);
-    lanes[8 + l] = v8_load(out + l * GATHERED_DOUBLES + 8);
-  }
-  v8_transpose(lanes);
-  v8_transpose(lanes + 8);
+  vd_from_rows(out, GATHERED_DOUBLES, lanes);
+  vd_from_rows(out + 8, GATHERED_DOUBLES, lanes + 8);
 }
 
 /* The velocity gradient (world axes, row-major) from gathered lanes. */
-ALWAYS_INLINE void gathered_gradient(const struct grid_frame *frame, const v8 lanes[16], double scale,
-                                     v8 g[9])
+ALWAYS_INLINE void gathered_gradient(const struct grid_frame *frame, const vd lanes[16], double scale,
+                                     vd g[9])
 {
   for (int a = 0; a < 3; a++)
-    for (int r = 0; r < 3; r++) g[3 * r + frame->axis[a]] = lanes[4 * (1 + a) + 1 + r] * v8_set(scale);
+    for (int r = 0; r < 3; r++) g[3 * r + frame->axis[a]] = lanes[4 * (1 + a) + 1 + r] * vd_set(scale);
 }
 
 #endif

@@ -7,9 +7,9 @@ enum {
    * needs less of them, and the more there are, the fuller are the batches of those who yield. */
   WINDOW_SCATTER = 64,
   WINDOW_GATHER = 128,
-  RECORDS_BYTES = 8 * (24 + 48) * 8, /* struct records of stencil.h, for eight particles */
-  GATHERED_DOUBLES = 16,             /* per particle: value and three derivatives, four channels each */
-  SPAN_NODES = 12,                   /* z nodes of a tile's cells: 8 + 3, and one that stays zero */
+  RECORD_BYTES = 8 * (24 + 48), /* one particle in struct records of stencil.h */
+  GATHERED_DOUBLES = 16,        /* per particle: value and three derivatives, four channels each */
+  SPAN_NODES = 12,              /* z nodes of a tile's cells: 8 + 3, and one that stays zero */
 };
 
 #endif

@@ -14,6 +14,7 @@ const struct kernels KERNEL(kernels) = {
     .g2p = KERNEL(g2p),
     .hessian = KERNEL(hessian),
     .velocity = KERNEL(velocity),
+    .mix = KERNEL(mix),
     .cr_product = KERNEL(cr_product),
     .cr_residual = KERNEL(cr_residual),
     .cr_update = KERNEL(cr_update),

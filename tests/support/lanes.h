@@ -5,8 +5,8 @@
  * the portable build alone. lanes.c is built once for each set, as the kernels are; arguments are plain
  * arrays of doubles, component first and lane last, since vector registers do not cross between the builds.
  */
-#ifndef FIRN_TESTS_LANES_H
-#define FIRN_TESTS_LANES_H
+#ifndef FIRN_TESTS_WIDE_H
+#define FIRN_TESTS_WIDE_H
 
 #include "kernels.h"
 #include "material/snow.h"
@@ -15,19 +15,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef double lane[LANES]; /* one component of eight particles */
+enum { WIDE = 8 }; /* a multiple of every register */
+
+typedef double lane[WIDE]; /* one component of eight particles */
 
 struct lanes {
   const char *name;
+  int width; /* lanes of a register */
   void (*exp)(const lane x, lane out);
   void (*floor)(const lane x, lane out);
   void (*sqrt)(const lane x, lane out);
-  void (*select)(const int64_t mask[LANES], const lane a, const lane b, lane out);
+  void (*select)(const int64_t mask[WIDE], const lane a, const lane b, lane out);
   void (*min_max_abs)(const lane a, const lane b, lane least, lane most, lane absolute);
   void (*fma)(const lane a, const lane b, const lane c, lane out);
-  void (*transpose)(lane rows[LANES]);
-  void (*fold)(const lane a, double out[4]);
-  int (*first)(int count, int64_t mask[LANES]); /* returns m8_any of it */
+  void (*rows)(const lane a[8], double rows[WIDE][8], lane back[8]);
+  void (*fold)(const lane a, double out[4]);                                   /* the first register of a */
+  int (*pack)(const int64_t mask[WIDE], const lane a, lane packed, lane back); /* returns how many */
+  int (*first)(int count, int64_t mask[WIDE]);                                 /* returns vm_any of it */
   void (*svd)(const lane f[9], lane u[9], lane sigma[3], lane v[9]);
   void (*left)(const lane f[9], lane root[9]); /* (F F^T)^(1/2) */
   void (*principal)(const lane f[9], lane u[9], lane strain[3], lane v[9]);
@@ -36,9 +40,9 @@ struct lanes {
   void (*stress_left)(const lane f[9], const lane mu, const lane lambda, lane energy, lane stress[9]);
   /* dP F^T for dF = g F. */
   void (*tangent)(const lane f[9], const lane mu, const lane lambda, const lane g[9], lane out[9]);
-  void (*give_back)(const struct snow_constants *m, lane f[9], lane jp, int64_t plastic[LANES],
-                    int64_t inverted[LANES]);
-  void (*hardening)(const struct snow_constants *m, const lane jp, lane factor, int64_t clamped[LANES]);
+  void (*give_back)(const struct snow_constants *m, lane f[9], lane jp, int64_t plastic[WIDE],
+                    int64_t inverted[WIDE]);
+  void (*hardening)(const struct snow_constants *m, const lane jp, lane factor, int64_t clamped[WIDE]);
   /* Weights of the nodes from the base on, then their derivatives (or weights times offsets). */
   void (*weights)(int support, bool offsets, const lane u, lane w[8]);
 };

@@ -172,9 +172,9 @@ double run_elastic(const struct run *run)
 {
   const struct particles *p = run->sim->p;
   double sum = 0.0;
-  for (int32_t i = 0; i < p->count; i += LANES) {
+  for (int32_t i = 0; i < p->count; i += WIDE) {
     lane f[9], mu, lambda, energy, stress[9];
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < WIDE; l++) {
       const int32_t k = i + l < p->count ? i + l : p->count - 1;
       const struct snow_constants *c = &run->sim->constants[p->material[k]];
       const double factor = exp(c->hardening * (1.0 - p->jp[k])) * p->stiffness[k];
@@ -184,7 +184,7 @@ double run_elastic(const struct run *run)
       for (int d = 0; d < 9; d++) f[d][l] = p->fe[d][k];
     }
     lanes_portable.stress((const lane *)f, mu, lambda, energy, stress);
-    for (int l = 0; l < LANES && i + l < p->count; l++) sum += p->volume[i + l] * energy[l];
+    for (int l = 0; l < WIDE && i + l < p->count; l++) sum += p->volume[i + l] * energy[l];
   }
   return sum;
 }

@@ -76,7 +76,7 @@ static void expanded(int support, double u, double w[8])
 static void of_kernel(const struct lanes *lanes, int support, bool offsets, double u, double w[8])
 {
   lane wide, out[8];
-  for (int l = 0; l < LANES; l++) wide[l] = u;
+  for (int l = 0; l < WIDE; l++) wide[l] = u;
   lanes->weights(support, offsets, wide, out);
   for (int n = 0; n < 8; n++) w[n] = out[n][5];
 }

@@ -21,11 +21,11 @@ static double uniform(uint64_t k, double low, double high)
 static double exp_error(const struct lanes *lanes, double low, double high)
 {
   double worst = 0.0;
-  for (uint64_t k = 0; k < 200000; k += LANES) {
+  for (uint64_t k = 0; k < 200000; k += WIDE) {
     lane x, y;
-    for (int l = 0; l < LANES; l++) x[l] = uniform(k + (uint64_t)l, low, high);
+    for (int l = 0; l < WIDE; l++) x[l] = uniform(k + (uint64_t)l, low, high);
     lanes->exp(x, y);
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < WIDE; l++) {
       const long double exact = expl((long double)x[l]);
       worst = fmax(worst, (double)fabsl(((long double)y[l] - exact) / exact));
     }
@@ -41,14 +41,14 @@ static void exp_is_accurate(const struct lanes *lanes)
   const lane zero = {0.0, -0.0, 1e-300, -1e-300, 1e-17, -1e-17, 0.0, 0.0};
   lane one;
   lanes->exp(zero, one);
-  for (int l = 0; l < LANES; l++) assert_true(one[l] == 1.0);
+  for (int l = 0; l < WIDE; l++) assert_true(one[l] == 1.0);
 }
 
 static void floor_is_floor(const struct lanes *lanes)
 {
-  for (uint64_t k = 0; k < 20000; k += LANES) {
+  for (uint64_t k = 0; k < 20000; k += WIDE) {
     lane x, y;
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < WIDE; l++) {
       const uint64_t n = k + (uint64_t)l;
       x[l] = uniform(n, -1.0, 1.0) * pow(2.0, (double)(n % 50));
       if (n % 3 == 0) x[l] = rint(x[l]);
@@ -56,46 +56,63 @@ static void floor_is_floor(const struct lanes *lanes)
       if (n % 9 == 6) x[l] = nextafter(x[l], INFINITY);
     }
     lanes->floor(x, y);
-    for (int l = 0; l < LANES; l++) assert_true(y[l] == floor(x[l]));
+    for (int l = 0; l < WIDE; l++) assert_true(y[l] == floor(x[l]));
   }
 }
 
-static void transpose_and_fold(const struct lanes *lanes)
+static void rows_and_fold(const struct lanes *lanes)
 {
-  lane rows[LANES];
-  for (int i = 0; i < LANES; i++)
-    for (int j = 0; j < LANES; j++) rows[i][j] = 10.0 * i + j;
-  lanes->transpose(rows);
-  for (int i = 0; i < LANES; i++)
-    for (int j = 0; j < LANES; j++) assert_true(rows[i][j] == 10.0 * j + i);
-  double folded[4];
-  lanes->fold(rows[1], folded);
-  for (int l = 0; l < 4; l++) assert_true(folded[l] == rows[1][l] + rows[1][l + 4]);
+  lane a[8], back[8];
+  double rows[WIDE][8], folded[4];
+  for (int k = 0; k < 8; k++)
+    for (int l = 0; l < WIDE; l++) a[k][l] = 10.0 * k + l;
+  lanes->rows((const lane *)a, rows, back);
+  for (int k = 0; k < 8; k++)
+    for (int l = 0; l < WIDE; l++) assert_true(rows[l][k] == a[k][l] && back[k][l] == a[k][l]);
+  lanes->fold(a[1], folded);
+  for (int l = 0; l < 4; l++) assert_true(folded[l] == (lanes->width == 8 ? a[1][l] + a[1][l + 4] : a[1][l]));
+}
+
+/* Every mask: packed in order, and back to where they were. */
+static void packing(const struct lanes *lanes)
+{
+  const lane a = {0, 1, 2, 3, 4, 5, 6, 7};
+  for (int bits = 0; bits < 256; bits++) {
+    int64_t mask[WIDE];
+    lane packed, back;
+    int count = 0;
+    for (int l = 0; l < WIDE; l++) mask[l] = bits >> l & 1 ? -1 : 0;
+    assert_int_equal(lanes->pack(mask, a, packed, back), __builtin_popcount((unsigned)bits));
+    for (int l = 0; l < WIDE; l++) {
+      assert_true(back[l] == (mask[l] ? a[l] : -1.0));
+      if (mask[l]) assert_true(packed[count++] == a[l]);
+    }
+  }
 }
 
 static void selections(const struct lanes *lanes)
 {
-  const int64_t mask[LANES] = {-1, 0, -1, 0, -1, 0, -1, 0};
+  const int64_t mask[WIDE] = {-1, 0, -1, 0, -1, 0, -1, 0};
   const lane a = {1, NAN, -0.0, INFINITY, -INFINITY, NAN, 0x1p-1074, NAN},
              b = {NAN, 2, NAN, 4, INFINITY, -6, NAN, -0.0};
   lane out;
   lanes->select(mask, a, b, out);
-  for (int l = 0; l < LANES; l++) {
+  for (int l = 0; l < WIDE; l++) {
     const double wanted = mask[l] ? a[l] : b[l];
     assert_memory_equal(&out[l], &wanted, sizeof wanted);
   }
-  for (int count = 0; count <= LANES; count++) {
-    int64_t first[LANES];
+  for (int count = 0; count <= WIDE; count++) {
+    int64_t first[WIDE];
     assert_int_equal(lanes->first(count, first), count > 0);
-    for (int l = 0; l < LANES; l++) assert_true(first[l] == (l < count ? -1 : 0));
+    for (int l = 0; l < WIDE; l++) assert_true(first[l] == (l < count ? -1 : 0));
   }
 }
 
 static void arithmetic(const struct lanes *lanes)
 {
-  for (uint64_t k = 0; k < 4000; k += LANES) {
+  for (uint64_t k = 0; k < 4000; k += WIDE) {
     lane a, b, c, least, most, absolute, root, fused;
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < WIDE; l++) {
       const uint64_t n = 3 * (k + (uint64_t)l);
       a[l] = uniform(n, -2.0, 2.0);
       b[l] = uniform(n + 1, -2.0, 2.0);
@@ -104,7 +121,7 @@ static void arithmetic(const struct lanes *lanes)
     lanes->min_max_abs(a, b, least, most, absolute);
     lanes->sqrt(absolute, root);
     lanes->fma(a, b, c, fused);
-    for (int l = 0; l < LANES; l++) {
+    for (int l = 0; l < WIDE; l++) {
       assert_true(least[l] == fmin(a[l], b[l]) && most[l] == fmax(a[l], b[l]));
       assert_true(absolute[l] == fabs(a[l]) && root[l] == sqrt(fabs(a[l])));
       assert_true(fused[l] == fma(a[l], b[l], c[l]) || fused[l] == a[l] * b[l] + c[l]);
@@ -120,7 +137,8 @@ static void on_every_set(void **state)
     if (!lanes) continue;
     exp_is_accurate(lanes);
     floor_is_floor(lanes);
-    transpose_and_fold(lanes);
+    rows_and_fold(lanes);
+    packing(lanes);
     selections(lanes);
     arithmetic(lanes);
   }

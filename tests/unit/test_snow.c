@@ -44,12 +44,12 @@ static void direction(uint64_t k, uint64_t stream, double g[9])
 static void spread(const double a[9], lane out[9])
 {
   for (int c = 0; c < 9; c++)
-    for (int l = 0; l < LANES; l++) out[c][l] = a[c];
+    for (int l = 0; l < WIDE; l++) out[c][l] = a[c];
 }
 
 static void spread_one(double a, lane out)
 {
-  for (int l = 0; l < LANES; l++) out[l] = a;
+  for (int l = 0; l < WIDE; l++) out[l] = a;
 }
 
 /* Of the principal frame, or of the left stretch; they must agree. */
@@ -233,7 +233,7 @@ static void give_back(const struct lanes *lanes, const struct snow_constants *m,
                       bool *plastic, bool *inverted)
 {
   lane wide[9], j;
-  int64_t is_plastic[LANES], is_inverted[LANES];
+  int64_t is_plastic[WIDE], is_inverted[WIDE];
   double other[9];
   tensor_stretched(24, 1, 2.0, 1.5, 0.2, other);
   spread(other, wide);
@@ -329,13 +329,13 @@ static void hardening_is_clamped(void **state)
     if (!lanes) continue;
     const lane jp = {1.0, 0.9, 1.1, 0.4, 0.30, 1.70, -1e6, 1e6};
     lane factor;
-    int64_t clamped[LANES];
+    int64_t clamped[WIDE];
     lanes->hardening(&m, jp, factor, clamped);
     for (int l = 0; l < 4; l++) {
       assert_true(fabs(factor[l] / exp(10.0 * (1.0 - jp[l])) - 1.0) < 1e-15);
       assert_true(clamped[l] == 0);
     }
-    for (int l = 4; l < LANES; l++) { /* e^7 is 1097 */
+    for (int l = 4; l < WIDE; l++) { /* e^7 is 1097 */
       assert_true(factor[l] == (jp[l] < 1.0 ? 1000.0 : 1.0 / 1000.0));
       assert_true(clamped[l] == -1);
     }

@@ -77,7 +77,7 @@ static void matrix(int kind, uint64_t k, double scale, double f[9])
 static void spread(const double f[9], lane out[9])
 {
   for (int c = 0; c < 9; c++)
-    for (int l = 0; l < LANES; l++) out[c][l] = f[c];
+    for (int l = 0; l < WIDE; l++) out[c][l] = f[c];
 }
 
 typedef void decomposer(const lane f[9], lane u[9], lane sigma[3], lane v[9]);
@@ -171,7 +171,7 @@ static void check_one(const struct lanes *lanes, int kind, uint64_t k, double sc
   if (tensor_largest(f) > 0.0 && tensor_largest(f) < DBL_MIN / DBL_EPSILON)
     return; /* the result could not be a double */
   spread(f, wide);
-  const int l = (int)(k % LANES);
+  const int l = (int)(k % WIDE);
   const struct decomposition d = decompose(lanes->svd, (const lane *)wide, l);
   check_order(f, scale, d.sigma);
   tensor_transpose(d.v, vt);
@@ -219,7 +219,7 @@ static void all_kinds(void **state)
 /* The matrix of k in lane `mine`, others of all kinds, sizes and faults in the rest. */
 static void crowd(uint64_t k, const double f[9], int mine, lane wide[9])
 {
-  for (int l = 0; l < LANES; l++) {
+  for (int l = 0; l < WIDE; l++) {
     double other[9];
     matrix((int)(rng_bits(8, k, (uint64_t)l) % KINDS), 8 * k + (uint64_t)l, l == 3 ? 1e200 : 1.0, other);
     if (l == 5) other[k % 9] = k & 1 ? NAN : INFINITY;
@@ -237,7 +237,7 @@ static void lanes_are_independent(void **state)
     for (uint64_t k = 0; k < 9000; k++) {
       double f[9];
       lane same[9], mixed[9], left_same[9], left_mixed[9];
-      const int mine = (int)(rng_bits(9, k, 0) % LANES);
+      const int mine = (int)(rng_bits(9, k, 0) % WIDE);
       matrix((int)(k % KINDS), k, 1.0, f);
       spread(f, same);
       crowd(k, f, mine, mixed);
