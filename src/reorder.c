@@ -2,30 +2,23 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "reorder_movers.h"
 
 #include <string.h>
-
-struct mover {
-  uint64_t key, id;
-  int32_t slot, home;
-};
 
 void reorder_fit(struct reorder *r, const struct particles *p)
 {
   if (r->capacity >= p->capacity) return;
   const size_t old = (size_t)r->capacity, capacity = (size_t)p->capacity;
-  r->key = mem_resize(r->key, old, capacity, sizeof *r->key);
   r->slot = mem_resize(r->slot, old, capacity, sizeof *r->slot);
   r->home = mem_resize(r->home, old, capacity, sizeof *r->home);
-  r->spare_key = mem_resize(r->spare_key, 0, capacity, sizeof *r->spare_key);
-  r->spare_home = mem_resize(r->spare_home, 0, capacity, sizeof *r->spare_home);
   r->capacity = p->capacity;
 }
 
 void reorder_free(struct reorder *r)
 {
-  void *blocks[] = {r->key, r->slot, r->home, r->spare_key, r->spare_home, r->movers, r->spare_movers};
-  for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) mem_free(blocks[k]);
+  mem_free(r->slot);
+  mem_free(r->home);
   *r = (struct reorder){0};
 }
 
@@ -41,8 +34,7 @@ void reorder_reset(struct reorder *r, const struct particles *p)
 {
   reorder_fit(r, p);
   stand_in_place(r, p->count);
-  for (int32_t k = 0; k < p->count; k++)
-    r->key[k] = REORDER_GONE - 1; /* no cell: everything counts as moved */
+  r->cells_known = false;
 }
 
 struct particles reorder_view(const struct particles *p, const struct scratch *next)
@@ -68,123 +60,213 @@ static void exchange_state(struct particles *p, struct scratch *next)
   next->jp = old.jp;
 }
 
-static bool precedes(const struct mover *a, const struct mover *b)
+/* Where the order is found: the arrays of the state before the step, which nobody reads any more. */
+struct desk {
+  struct movers movers;
+  int32_t leavers;     /* movers, and those who are gone */
+  int32_t *marked;     /* old homes and those of who arrived; the complement where a particle left its cell */
+  unsigned char *left; /* whether somebody left an old cell */
+  uint64_t *cell_key;  /* the new cells */
+  int32_t *cell_start;
+  int32_t *stayed, *stayed_home; /* of one cell: who stayed */
+};
+
+static struct desk clear_desk(const struct scratch *old)
 {
-  return a->key != b->key ? a->key < b->key : a->id < b->id;
+  return (struct desk){.movers = {.key = (uint64_t *)old->x[0],
+                                  .id = (uint64_t *)old->x[1],
+                                  .slot = (int32_t *)old->x[2],
+                                  .spare_key = (uint64_t *)old->v[0],
+                                  .spare_id = (uint64_t *)old->v[1],
+                                  .spare_slot = (int32_t *)old->v[2]},
+                       .marked = (int32_t *)old->fe[0],
+                       .cell_key = (uint64_t *)old->fe[1],
+                       .cell_start = (int32_t *)old->fe[2],
+                       .stayed = (int32_t *)old->fe[3],
+                       .stayed_home = (int32_t *)old->fe[4],
+                       .left = (unsigned char *)old->fe[5]};
 }
 
-static void add_mover(struct reorder *r, int64_t *count, uint64_t key, uint64_t id, int32_t slot,
-                      int32_t home)
+/* Marks who left the cell with this key out of [begin, end), and adds those who are not gone to the movers,
+ * but for their ids. Nobody knows beforehand who moves, so there is no branch to predict: the next mover is
+ * written over until it is one. */
+static void find_leavers(struct desk *desk, const uint64_t *next_key, uint64_t key, int32_t begin,
+                         int32_t end)
 {
-  if (*count == r->mover_capacity) {
-    r->mover_capacity = *count + *count / 2 + 1024;
-    r->movers = mem_resize(r->movers, (size_t)*count, (size_t)r->mover_capacity, sizeof *r->movers);
-    r->spare_movers = mem_resize(r->spare_movers, 0, (size_t)r->mover_capacity, sizeof *r->spare_movers);
+  int32_t *restrict marked = desk->marked, *restrict slot = desk->movers.slot, n = desk->movers.count;
+  uint64_t *restrict mover_key = desk->movers.key;
+  int32_t leavers = 0;
+  for (int32_t i = begin; i < end; i++) {
+    const uint64_t now = next_key[i];
+    marked[i] ^= -(now != key);
+    mover_key[n] = now;
+    slot[n] = i;
+    n += (now != key) & (now != REORDER_GONE);
+    leavers += now != key;
   }
-  r->movers[(*count)++] = (struct mover){key, id, slot, home};
+  desk->movers.count = n;
+  desk->leavers += leavers;
 }
 
-/* One stable counting pass by eleven bits of the key. */
-static void radix_pass(struct reorder *r, int64_t count, int shift)
-{
-  enum { DIGITS = 1 << 11 };
-  int64_t at[DIGITS + 1] = {0};
-  for (int64_t k = 0; k < count; k++) at[(r->movers[k].key >> shift & (DIGITS - 1)) + 1]++;
-  for (int d = 0; d < DIGITS; d++) at[d + 1] += at[d];
-  for (int64_t k = 0; k < count; k++)
-    r->spare_movers[at[r->movers[k].key >> shift & (DIGITS - 1)]++] = r->movers[k];
-  struct mover *keep = r->movers;
-  r->movers = r->spare_movers;
-  r->spare_movers = keep;
-}
-
-/* Sorts by (key, id): counting passes over the bits in which keys differ, then an insertion sort by id, which
- * finds each cell's few movers nearly in order. */
-static void sort_movers(struct reorder *r, int64_t count)
+static bool is_left(const uint64_t *next_key, uint64_t key, int32_t begin, int32_t end)
 {
   uint64_t differ = 0;
-  for (int64_t k = 1; k < count; k++) differ |= r->movers[k].key ^ r->movers[0].key;
-  for (int shift = 0; shift < 64 && count > 64; shift += 11)
-    if (differ >> shift & 0x7ff) radix_pass(r, count, shift);
-  for (int64_t k = 1; k < count; k++) {
-    const struct mover m = r->movers[k];
-    int64_t j = k;
-    for (; j > 0 && precedes(&m, &r->movers[j - 1]); j--) r->movers[j] = r->movers[j - 1];
-    r->movers[j] = m;
-  }
+  for (int32_t i = begin; i < end; i++) differ |= next_key[i] ^ key;
+  return differ != 0;
 }
 
-static void put(struct reorder *r, int32_t k, uint64_t key, int32_t slot, int32_t home)
+static int32_t unmarked(int32_t home)
 {
-  r->spare_key[k] = key;
-  r->slot[k] = slot;
-  r->spare_home[k] = home;
+  return home < 0 ? ~home : home;
 }
 
-/* Merges those who stayed with the sorted movers. Returns the new count. */
-static int32_t merge(struct reorder *r, const struct particles *p, const uint64_t *next_key, int64_t movers)
+/* All who changed cell, cell by cell of the old order, and those who arrived. */
+static void find_movers(struct desk *desk, const struct reorder *r, const struct particles *p,
+                        const uint64_t *next_key, const struct grid *grid, int32_t arrived)
 {
-  int32_t count = 0;
-  int64_t m = 0;
-  uint64_t upcoming = movers ? r->movers[0].key : REORDER_GONE;
-  for (int32_t i = 0; i < p->count; i++) {
-    const uint64_t key = r->key[i];
-    const int32_t home = r->home[i];
-    if (next_key[i] != key) continue;
-    while (upcoming <= key && m < movers && (upcoming < key || r->movers[m].id < p->id[home])) {
-      put(r, count++, upcoming, r->movers[m].slot, r->movers[m].home);
-      upcoming = ++m < movers ? r->movers[m].key : REORDER_GONE;
+  const uint64_t nowhere = REORDER_GONE - 1; /* key of no cell: who comes from there moves */
+  memcpy(desk->marked, r->home, (size_t)(p->count + arrived) * sizeof *r->home);
+  if (!r->cells_known) find_leavers(desk, next_key, nowhere, 0, p->count);
+  for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
+    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++) {
+      const int32_t begin = grid->cell_start[c], end = grid->cell_start[c + 1];
+      const uint64_t key = grid_cell_key(grid, plane, c);
+      desk->left[c] = is_left(next_key, key, begin, end);
+      if (desk->left[c]) find_leavers(desk, next_key, key, begin, end);
     }
-    put(r, count++, key, i, home);
-  }
-  for (; m < movers; m++) put(r, count++, r->movers[m].key, r->movers[m].slot, r->movers[m].home);
-  return count;
+  find_leavers(desk, next_key, nowhere, p->count, p->count + arrived);
+  const struct movers *m = &desk->movers;
+  m->key[m->count] = REORDER_GONE; /* an end that every search finds */
+  for (int32_t k = 0; k < m->count; k++) m->id[k] = p->id[unmarked(desk->marked[m->slot[k]])];
 }
 
-static void swap_spare(struct reorder *r)
+/* Writes the new order. Particles [begin, end) of the old one come next as they are, since nobody left or
+ * enters their cells: they wait until somebody comes in between, to be written at once. */
+struct pen {
+  int32_t *slot, *home;
+  int32_t count, cells;
+  int32_t begin, end;
+  int32_t m; /* the next mover */
+};
+
+static void put_waiting(struct pen *pen, const struct desk *desk)
 {
-  uint64_t *key = r->key;
-  int32_t *home = r->home;
-  r->key = r->spare_key;
-  r->home = r->spare_home;
-  r->spare_key = key;
-  r->spare_home = home;
+  const int32_t begin = pen->begin, n = pen->end - begin;
+  int32_t *slot = pen->slot + pen->count;
+  for (int32_t k = 0; k < n; k++) slot[k] = begin + k;
+  memcpy(pen->home + pen->count, desk->marked + begin, (size_t)n * sizeof *pen->home);
+  pen->count += n;
+  pen->begin = pen->end;
 }
 
-/* At the start, and when cuts move, all particles are movers: what holds them is not kept. */
-static void drop_movers(struct reorder *r)
+static void begin_cell(struct pen *pen, const struct desk *desk, uint64_t key)
 {
-  mem_free(r->movers);
-  mem_free(r->spare_movers);
-  r->movers = r->spare_movers = NULL;
-  r->mover_capacity = 0;
+  desk->cell_key[pen->cells] = key;
+  desk->cell_start[pen->cells++] = pen->count + pen->end - pen->begin;
 }
 
-void reorder_particles(struct reorder *r, struct particles *p, struct scratch *next, int32_t arrived)
+/* Who stayed of [begin, end), without a branch as in find_leavers(). Returns how many. */
+static int32_t list_stayed(const int32_t *marked, int32_t begin, int32_t end, int32_t *restrict slot,
+                           int32_t *restrict home)
 {
-  int64_t movers = 0;
-  int32_t gone = 0;
-  for (int32_t i = 0; i < p->count; i++) {
-    if (next->key[i] == r->key[i]) continue;
-    if (next->key[i] == REORDER_GONE)
-      gone++;
-    else
-      add_mover(r, &movers, next->key[i], p->id[r->home[i]], i, r->home[i]);
+  int32_t n = 0;
+  for (int32_t i = begin; i < end; i++) {
+    slot[n] = i;
+    home[n] = marked[i];
+    n += marked[i] >= 0;
   }
-  for (int32_t k = 0; k < arrived; k++) {
-    const int32_t home = r->homes_used + k;
-    add_mover(r, &movers, next->key[p->count + k], p->id[home], p->count + k, home);
+  return n;
+}
+
+/* The cell of the next mover: those who stayed in it and those who enter, by id. */
+static void merge_cell(struct pen *pen, const struct desk *desk, const uint64_t *id, int32_t stayed)
+{
+  const struct movers *movers = &desk->movers;
+  const uint64_t key = movers->key[pen->m];
+  int32_t *restrict slot = pen->slot + pen->count, *restrict home = pen->home + pen->count, m = pen->m, s = 0;
+  uint64_t next_id = stayed ? id[desk->stayed_home[0]] : UINT64_MAX;
+  do {
+    const bool moves = movers->key[m] == key && movers->id[m] <= next_id;
+    if (moves) {
+      *slot++ = movers->slot[m];
+      *home++ = unmarked(desk->marked[movers->slot[m++]]);
+    } else {
+      *slot++ = desk->stayed[s];
+      *home++ = desk->stayed_home[s++];
+      next_id = s < stayed ? id[desk->stayed_home[s]] : UINT64_MAX;
+    }
+  } while (s < stayed || movers->key[m] == key);
+  pen->count += stayed + m - pen->m;
+  pen->m = m;
+}
+
+/* Movers into cells before this key, where nobody was. */
+static void put_movers_before(struct pen *pen, const struct desk *desk, uint64_t key)
+{
+  while (desk->movers.key[pen->m] < key) {
+    put_waiting(pen, desk);
+    begin_cell(pen, desk, desk->movers.key[pen->m]);
+    merge_cell(pen, desk, NULL, 0);
   }
+}
+
+/* The cell with this key, once that of [begin, end), which somebody left or enters. */
+static void put_changed_cell(struct pen *pen, const struct desk *desk, const uint64_t *id, uint64_t key,
+                             int32_t begin, int32_t end, bool entered)
+{
+  put_waiting(pen, desk);
+  begin_cell(pen, desk, key);
+  if (entered) {
+    merge_cell(pen, desk, id, list_stayed(desk->marked, begin, end, desk->stayed, desk->stayed_home));
+  } else {
+    const int32_t stayed =
+        list_stayed(desk->marked, begin, end, pen->slot + pen->count, pen->home + pen->count);
+    pen->count += stayed;
+    pen->cells -= stayed == 0;
+  }
+  pen->begin = pen->end = end;
+}
+
+/* Merges those who stayed with the sorted movers. */
+static struct grid_cells merge(const struct reorder *r, const struct desk *desk, const uint64_t *id,
+                               const struct grid *grid)
+{
+  struct pen pen = {.slot = r->slot, .home = r->home};
+  for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
+    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++) {
+      const uint64_t key = grid_cell_key(grid, plane, c);
+      put_movers_before(&pen, desk, key);
+      const bool entered = desk->movers.key[pen.m] == key;
+      if (entered || desk->left[c]) {
+        put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1], entered);
+      } else {
+        begin_cell(&pen, desk, key);
+        pen.end = grid->cell_start[c + 1];
+      }
+    }
+  put_waiting(&pen, desk);
+  put_movers_before(&pen, desk, REORDER_GONE);
+  desk->cell_start[pen.cells] = pen.count;
+  return (struct grid_cells){pen.cells, desk->cell_key, desk->cell_start};
+}
+
+struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct scratch *next,
+                                    const struct grid *grid, int32_t arrived)
+{
   exchange_state(p, next);
-  sort_movers(r, movers);
-  const int32_t count = merge(r, p, next->key, movers);
-  FIRN_ASSERT(count == p->count - gone + arrived);
-  if (movers > count / 2) drop_movers(r);
-  swap_spare(r);
-  p->count = count;
+  struct desk desk = clear_desk(next);
+  for (int32_t k = 0; k < arrived; k++) r->home[p->count + k] = r->homes_used + k;
+  find_movers(&desk, r, p, next->key, grid, arrived);
+  movers_sort(&desk.movers);
+  const struct grid_cells cells = merge(r, &desk, p->id, grid);
+  const int32_t stayed = p->count + arrived - desk.leavers;
+  p->count = cells.start[cells.count];
+  FIRN_ASSERT(p->count == stayed + desk.movers.count);
   r->homes_used += arrived;
-  r->moved += movers + gone;
+  r->moved += desk.leavers;
   r->tidy = false;
+  r->cells_known = true;
+  return cells;
 }
 
 bool reorder_is_untidy(const struct reorder *r, const struct particles *p)
@@ -210,10 +292,10 @@ void reorder_tidy(struct reorder *r, struct particles *p, struct scratch *next)
       if (to != from) { /* the state: into the scratch's arrays, which then change places */
         gather_words(to, from, r->slot, count);
       } else if (field_size(field->type) == sizeof(uint64_t)) {
-        gather_words(r->spare_key, from, r->home, count);
-        memcpy(from, r->spare_key, (size_t)count * sizeof(uint64_t));
+        gather_words(next->key, from, r->home, count);
+        memcpy(from, next->key, (size_t)count * sizeof(uint64_t));
       } else {
-        uint32_t *spare = (uint32_t *)r->spare_home;
+        uint32_t *spare = (uint32_t *)next->key;
         for (int32_t k = 0; k < count; k++) spare[k] = ((const uint32_t *)from)[r->home[k]];
         memcpy(from, spare, (size_t)count * sizeof(uint32_t));
       }

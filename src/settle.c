@@ -75,21 +75,24 @@ void sim_settle(struct sim *sim, bool anywhere)
   sim->report.seconds[PHASE_MIGRATE] += timer_now() - start;
 
   start = timer_now();
-  reorder_particles(&sim->order, sim->p, &sim->next, (int32_t)sim->incoming.count);
-  if (reorder_is_untidy(&sim->order, sim->p)) reorder_tidy(&sim->order, sim->p, &sim->next);
-  point_transfer(sim);
+  const struct grid_cells cells =
+      reorder_particles(&sim->order, sim->p, &sim->next, sim->grid, (int32_t)sim->incoming.count);
   sim->report.seconds[PHASE_ORDER] += timer_now() - start;
 
   start = timer_now();
   const int rank = sim->comm.rank;
   const bool has_slab = rank < sim->slabs->count;
   const int32_t first = has_slab ? sim->slabs->cut[rank] : 0;
-  grid_collect(sim->grid, first, has_slab ? sim->slabs->cut[rank + 1] - first : 0, sim->order.key,
-               sim->p->count);
+  grid_collect(sim->grid, first, has_slab ? sim->slabs->cut[rank + 1] - first : 0, &cells);
   chunk_planes(sim);
   halo_agree(sim->halo, sim->slabs, sim->grid);
   crew_fit(&sim->crew, sim->grid);
   sim->report.seconds[PHASE_BUILD] += timer_now() - start;
+
+  start = timer_now();
+  if (reorder_is_untidy(&sim->order, sim->p)) reorder_tidy(&sim->order, sim->p, &sim->next);
+  point_transfer(sim);
+  sim->report.seconds[PHASE_ORDER] += timer_now() - start;
 }
 
 void sim_tidy(struct sim *sim)
