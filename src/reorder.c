@@ -19,6 +19,7 @@ void reorder_free(struct reorder *r)
 {
   mem_free(r->slot);
   mem_free(r->home);
+  mem_free(r->vacant);
   *r = (struct reorder){0};
 }
 
@@ -26,6 +27,7 @@ static void stand_in_place(struct reorder *r, int32_t count)
 {
   for (int32_t k = 0; k < count; k++) r->slot[k] = r->home[k] = k;
   r->homes_used = count;
+  r->vacant_count = 0;
   r->moved = 0;
   r->tidy = true;
 }
@@ -35,6 +37,26 @@ void reorder_reset(struct reorder *r, const struct particles *p)
   reorder_fit(r, p);
   stand_in_place(r, p->count);
   r->cells_known = false;
+}
+
+void reorder_vacate(struct reorder *r, int32_t home)
+{
+  if (r->vacant_count == r->vacant_capacity) {
+    r->vacant_capacity += r->vacant_capacity / 2 + 256;
+    r->vacant = mem_resize(r->vacant, (size_t)r->vacant_count, (size_t)r->vacant_capacity, sizeof *r->vacant);
+  }
+  r->vacant[r->vacant_count++] = home;
+}
+
+int64_t reorder_room(const struct reorder *r, const struct particles *p, int64_t arrived)
+{
+  const int64_t slots = p->count + arrived, homes = r->homes_used + arrived - r->vacant_count;
+  return slots > homes ? slots : homes;
+}
+
+int32_t reorder_house(struct reorder *r, int32_t k)
+{
+  return r->home[k] = r->vacant_count ? r->vacant[--r->vacant_count] : r->homes_used++;
 }
 
 struct particles reorder_view(const struct particles *p, const struct scratch *next)
@@ -255,14 +277,12 @@ struct grid_cells reorder_particles(struct reorder *r, struct particles *p, stru
 {
   exchange_state(p, next);
   struct desk desk = clear_desk(next);
-  for (int32_t k = 0; k < arrived; k++) r->home[p->count + k] = r->homes_used + k;
   find_movers(&desk, r, p, next->key, grid, arrived);
   movers_sort(&desk.movers);
   const struct grid_cells cells = merge(r, &desk, p->id, grid);
   const int32_t stayed = p->count + arrived - desk.leavers;
   p->count = cells.start[cells.count];
   FIRN_ASSERT(p->count == stayed + desk.movers.count);
-  r->homes_used += arrived;
   r->moved += desk.leavers;
   r->tidy = false;
   r->cells_known = true;

@@ -23,6 +23,8 @@
 struct reorder {
   int32_t *slot, *home; /* see struct transfer */
   int32_t homes_used;   /* homes [0, this) may hold particles */
+  int32_t *vacant;      /* those of them whose particles left for another rank */
+  int32_t vacant_count, vacant_capacity;
   int32_t capacity;
   int64_t moved;    /* since the homes were last in order */
   bool tidy;        /* particle k stands at k */
@@ -36,10 +38,19 @@ void reorder_free(struct reorder *r);
 /* Declares that particle k stands at k in every array and that nothing is known of the order. */
 void reorder_reset(struct reorder *r, const struct particles *p);
 
+/* The home of a particle that leaves is free for one that arrives. */
+void reorder_vacate(struct reorder *r, int32_t home);
+
+/* What p must have room for when so many arrive. */
+int64_t reorder_room(const struct reorder *r, const struct particles *p, int64_t arrived);
+
+/* Gives a home to the k-th particle, which arrives: an index behind the old order. */
+int32_t reorder_house(struct reorder *r, int32_t k);
+
 /* The particles of the old order, that of the grid's cells, have their new keys and state in `next`.
- * `arrived` more stand behind them there, at homes from r->homes_used on. The new state becomes the state,
- * and r holds the new order; those whose key is REORDER_GONE are dropped. Returns the cells of the new order,
- * for grid_collect(); they are held by `next` until it is written to. */
+ * `arrived` more stand behind them there and have their homes. The new state becomes the state, and r holds
+ * the new order; those whose key is REORDER_GONE are dropped. Returns the cells of the new order, for
+ * grid_collect(); they are held by `next` until it is written to. */
 struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct scratch *next,
                                     const struct grid *grid, int32_t arrived);
 

@@ -17,20 +17,22 @@ static void pack_leavers(struct sim *sim)
     if (plane >= low && plane < high) continue;
     reorder_pack(sim->p, &sim->next, i, sim->order.home[i],
                  mailbox_add(&sim->outgoing, slabs_owner(sim->slabs, plane)));
+    reorder_vacate(&sim->order, sim->order.home[i]);
     sim->next.key[i] = REORDER_GONE;
   }
 }
 
-/* Arrivals stand behind the others: their state behind the last, what never changes behind the last home. */
+/* The state of arrivals stands behind the others'; what never changes is where somebody left, or behind the
+ * last home. */
 static void unpack_arrivals(struct sim *sim)
 {
   const int64_t arrived = sim->incoming.count;
-  particles_reserve(sim->p, sim->order.homes_used + arrived);
+  particles_reserve(sim->p, reorder_room(&sim->order, sim->p, arrived));
   scratch_fit(&sim->next, sim->p);
   reorder_fit(&sim->order, sim->p);
   for (int64_t n = 0; n < arrived; n++) {
-    const int32_t k = sim->p->count + (int32_t)n, home = sim->order.homes_used + (int32_t)n;
-    reorder_unpack(sim->p, &sim->next, k, home,
+    const int32_t k = sim->p->count + (int32_t)n;
+    reorder_unpack(sim->p, &sim->next, k, reorder_house(&sim->order, k),
                    sim->incoming.records + (size_t)n * sim->incoming.record_size);
     const double x[3] = {sim->next.x[0][k], sim->next.x[1][k], sim->next.x[2][k]};
     sim->next.key[k] = grid_key_of(&sim->grid->frame, x);

@@ -60,6 +60,7 @@ static void move_all(struct rig *rig, bool crowded)
     if ((int32_t)draw(rig, 256) < rig->moving)
       rig->key_of[id] = draw(rig, 16) == 0 ? REORDER_GONE : draw_key(rig, crowded);
     rig->next.key[k] = rig->key_of[id];
+    if (rig->key_of[id] == REORDER_GONE && draw(rig, 3)) reorder_vacate(&rig->order, rig->order.home[k]);
     write_state(&rig->next, k, id);
   }
 }
@@ -67,14 +68,14 @@ static void move_all(struct rig *rig, bool crowded)
 /* Ids of those who arrive come in no order. */
 static void arrive(struct rig *rig, int32_t count, bool crowded)
 {
-  particles_reserve(rig->p, rig->order.homes_used + count);
+  particles_reserve(rig->p, reorder_room(&rig->order, rig->p, count));
   scratch_fit(&rig->next, rig->p);
   reorder_fit(&rig->order, rig->p);
   for (int32_t n = 0; n < count; n++) {
     const uint64_t id = rig->next_id + (uint64_t)(count - 1 - n);
     rig->key_of[id] = rig->next.key[rig->p->count + n] = draw_key(rig, crowded);
     write_state(&rig->next, rig->p->count + n, id);
-    write_constants(rig->p, rig->order.homes_used + n, id);
+    write_constants(rig->p, reorder_house(&rig->order, rig->p->count + n), id);
   }
   rig->next_id += (uint64_t)count;
 }
