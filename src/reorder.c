@@ -90,7 +90,6 @@ struct desk {
   unsigned char *left; /* whether somebody left an old cell */
   uint64_t *cell_key;  /* the new cells */
   int32_t *cell_start;
-  int32_t *stayed, *stayed_home; /* of one cell: who stayed */
 };
 
 static struct desk clear_desk(const struct scratch *old)
@@ -104,37 +103,30 @@ static struct desk clear_desk(const struct scratch *old)
                        .marked = (int32_t *)old->fe[0],
                        .cell_key = (uint64_t *)old->fe[1],
                        .cell_start = (int32_t *)old->fe[2],
-                       .stayed = (int32_t *)old->fe[3],
-                       .stayed_home = (int32_t *)old->fe[4],
-                       .left = (unsigned char *)old->fe[5]};
+                       .left = (unsigned char *)old->fe[3]};
 }
 
 /* Marks who left the cell with this key out of [begin, end), and adds those who are not gone to the movers,
  * but for their ids. Nobody knows beforehand who moves, so there is no branch to predict: the next mover is
- * written over until it is one. */
-static void find_leavers(struct desk *desk, const uint64_t *next_key, uint64_t key, int32_t begin,
-                         int32_t end)
+ * written over until it is one. Returns how many left. */
+static int32_t find_leavers(struct desk *desk, const int32_t *home, const uint64_t *next_key, uint64_t key,
+                            int32_t begin, int32_t end)
 {
   int32_t *restrict marked = desk->marked, *restrict slot = desk->movers.slot, n = desk->movers.count;
   uint64_t *restrict mover_key = desk->movers.key;
-  int32_t leavers = 0;
+  int32_t left = 0;
   for (int32_t i = begin; i < end; i++) {
     const uint64_t now = next_key[i];
-    marked[i] ^= -(now != key);
+    const int32_t leaves = now != key;
+    marked[i] = home[i] ^ -leaves;
     mover_key[n] = now;
     slot[n] = i;
-    n += (now != key) & (now != REORDER_GONE);
-    leavers += now != key;
+    n += leaves & (now != REORDER_GONE);
+    left += leaves;
   }
   desk->movers.count = n;
-  desk->leavers += leavers;
-}
-
-static bool is_left(const uint64_t *next_key, uint64_t key, int32_t begin, int32_t end)
-{
-  uint64_t differ = 0;
-  for (int32_t i = begin; i < end; i++) differ |= next_key[i] ^ key;
-  return differ != 0;
+  desk->leavers += left;
+  return left;
 }
 
 static int32_t unmarked(int32_t home)
@@ -147,16 +139,12 @@ static void find_movers(struct desk *desk, const struct reorder *r, const struct
                         const uint64_t *next_key, const struct grid *grid, int32_t arrived)
 {
   const uint64_t nowhere = REORDER_GONE - 1; /* key of no cell: who comes from there moves */
-  memcpy(desk->marked, r->home, (size_t)(p->count + arrived) * sizeof *r->home);
-  if (!r->cells_known) find_leavers(desk, next_key, nowhere, 0, p->count);
+  if (!r->cells_known) find_leavers(desk, r->home, next_key, nowhere, 0, p->count);
   for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
-    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++) {
-      const int32_t begin = grid->cell_start[c], end = grid->cell_start[c + 1];
-      const uint64_t key = grid_cell_key(grid, plane, c);
-      desk->left[c] = is_left(next_key, key, begin, end);
-      if (desk->left[c]) find_leavers(desk, next_key, key, begin, end);
-    }
-  find_leavers(desk, next_key, nowhere, p->count, p->count + arrived);
+    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++)
+      desk->left[c] = find_leavers(desk, r->home, next_key, grid_cell_key(grid, plane, c),
+                                   grid->cell_start[c], grid->cell_start[c + 1]) > 0;
+  find_leavers(desk, r->home, next_key, nowhere, p->count, p->count + arrived);
   const struct movers *m = &desk->movers;
   m->key[m->count] = REORDER_GONE; /* an end that every search finds */
   for (int32_t k = 0; k < m->count; k++) m->id[k] = p->id[unmarked(desk->marked[m->slot[k]])];
@@ -187,65 +175,58 @@ static void begin_cell(struct pen *pen, const struct desk *desk, uint64_t key)
   desk->cell_start[pen->cells++] = pen->count + pen->end - pen->begin;
 }
 
-/* Who stayed of [begin, end), without a branch as in find_leavers(). Returns how many. */
-static int32_t list_stayed(const int32_t *marked, int32_t begin, int32_t end, int32_t *restrict slot,
-                           int32_t *restrict home)
+/* Who stayed of [begin, end), without a branch as in find_leavers(). */
+static void put_stayed(struct pen *pen, const int32_t *marked, int32_t begin, int32_t end)
 {
-  int32_t n = 0;
+  int32_t *restrict slot = pen->slot + pen->count, *restrict home = pen->home + pen->count, n = 0;
   for (int32_t i = begin; i < end; i++) {
     slot[n] = i;
     home[n] = marked[i];
     n += marked[i] >= 0;
   }
-  return n;
+  pen->count += n;
 }
 
-/* The cell of the next mover: those who stayed in it and those who enter, by id. */
-static void merge_cell(struct pen *pen, const struct desk *desk, const uint64_t *id, int32_t stayed)
+/* Those who enter the cell of the next mover, among those from `begin` on who stayed in it: by id, from the
+ * last on, each in his place once those behind him have made room. */
+static void put_movers(struct pen *pen, const struct desk *desk, const uint64_t *id, int32_t begin)
 {
   const struct movers *movers = &desk->movers;
-  const uint64_t key = movers->key[pen->m];
-  int32_t *restrict slot = pen->slot + pen->count, *restrict home = pen->home + pen->count, m = pen->m, s = 0;
-  uint64_t next_id = stayed ? id[desk->stayed_home[0]] : UINT64_MAX;
-  do {
-    const bool moves = movers->key[m] == key && movers->id[m] <= next_id;
-    if (moves) {
-      *slot++ = movers->slot[m];
-      *home++ = unmarked(desk->marked[movers->slot[m++]]);
-    } else {
-      *slot++ = desk->stayed[s];
-      *home++ = desk->stayed_home[s++];
-      next_id = s < stayed ? id[desk->stayed_home[s]] : UINT64_MAX;
+  const int32_t first = pen->m;
+  while (movers->key[pen->m] == movers->key[first]) pen->m++;
+  int32_t *slot = pen->slot, *home = pen->home, k = pen->count;
+  for (int32_t m = pen->m - 1; m >= first; m--) {
+    const int32_t before = m - first; /* who enter and come before */
+    for (; k > begin && id[home[k - 1]] > movers->id[m]; k--) {
+      slot[k + before] = slot[k - 1];
+      home[k + before] = home[k - 1];
     }
-  } while (s < stayed || movers->key[m] == key);
-  pen->count += stayed + m - pen->m;
-  pen->m = m;
+    slot[k + before] = movers->slot[m];
+    home[k + before] = unmarked(desk->marked[movers->slot[m]]);
+  }
+  pen->count += pen->m - first;
 }
 
 /* Movers into cells before this key, where nobody was. */
-static void put_movers_before(struct pen *pen, const struct desk *desk, uint64_t key)
+static void put_movers_before(struct pen *pen, const struct desk *desk, const uint64_t *id, uint64_t key)
 {
   while (desk->movers.key[pen->m] < key) {
     put_waiting(pen, desk);
     begin_cell(pen, desk, desk->movers.key[pen->m]);
-    merge_cell(pen, desk, NULL, 0);
+    put_movers(pen, desk, id, pen->count);
   }
 }
 
 /* The cell with this key, once that of [begin, end), which somebody left or enters. */
 static void put_changed_cell(struct pen *pen, const struct desk *desk, const uint64_t *id, uint64_t key,
-                             int32_t begin, int32_t end, bool entered)
+                             int32_t begin, int32_t end)
 {
   put_waiting(pen, desk);
   begin_cell(pen, desk, key);
-  if (entered) {
-    merge_cell(pen, desk, id, list_stayed(desk->marked, begin, end, desk->stayed, desk->stayed_home));
-  } else {
-    const int32_t stayed =
-        list_stayed(desk->marked, begin, end, pen->slot + pen->count, pen->home + pen->count);
-    pen->count += stayed;
-    pen->cells -= stayed == 0;
-  }
+  const int32_t before = pen->count;
+  put_stayed(pen, desk->marked, begin, end);
+  if (desk->movers.key[pen->m] == key) put_movers(pen, desk, id, before);
+  pen->cells -= pen->count == before; /* all left */
   pen->begin = pen->end = end;
 }
 
@@ -257,17 +238,16 @@ static struct grid_cells merge(const struct reorder *r, const struct desk *desk,
   for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
     for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++) {
       const uint64_t key = grid_cell_key(grid, plane, c);
-      put_movers_before(&pen, desk, key);
-      const bool entered = desk->movers.key[pen.m] == key;
-      if (entered || desk->left[c]) {
-        put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1], entered);
+      put_movers_before(&pen, desk, id, key);
+      if (desk->left[c] || desk->movers.key[pen.m] == key) {
+        put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1]);
       } else {
         begin_cell(&pen, desk, key);
         pen.end = grid->cell_start[c + 1];
       }
     }
   put_waiting(&pen, desk);
-  put_movers_before(&pen, desk, REORDER_GONE);
+  put_movers_before(&pen, desk, id, REORDER_GONE);
   desk->cell_start[pen.cells] = pen.count;
   return (struct grid_cells){pen.cells, desk->cell_key, desk->cell_start};
 }

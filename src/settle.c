@@ -11,6 +11,7 @@ static void pack_leavers(struct sim *sim)
   const int32_t low = rank < sim->slabs->count ? sim->slabs->cut[rank] : 0;
   const int32_t high = rank < sim->slabs->count ? sim->slabs->cut[rank + 1] : 0;
   sim->outgoing.record_size = particles_record_size(sim->p);
+  if (sim->slabs->count == 1) return;
   for (int32_t i = 0; i < sim->p->count; i++) {
     if (sim->next.key[i] == REORDER_GONE) continue;
     const int32_t plane = grid_key_plane(sim->next.key[i]);
