@@ -70,11 +70,11 @@ static void reserve_cells(struct grid *g, int32_t wanted)
 {
   if (wanted + 1 <= g->cell_capacity) return;
   const int32_t capacity = grown(wanted);
-  const size_t kept = (size_t)g->cell_count, size = (size_t)capacity;
-  g->cell_start = mem_resize(g->cell_start, kept, size, sizeof *g->cell_start);
-  g->cell_y = mem_resize(g->cell_y, kept, size, sizeof *g->cell_y);
-  g->cell_z = mem_resize(g->cell_z, kept, size, sizeof *g->cell_z);
-  g->cell_block = mem_resize(g->cell_block, kept, size, sizeof *g->cell_block);
+  int32_t **arrays[] = {&g->cell_start, &g->cell_y, &g->cell_z, &g->cell_block};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
+    mem_free(*arrays[k]);
+    *arrays[k] = mem_alloc((size_t)capacity, sizeof **arrays[k]);
+  }
   g->cell_capacity = capacity;
 }
 
@@ -140,30 +140,25 @@ static int32_t find_key(const uint64_t *keys, int32_t count, uint64_t key)
   return low;
 }
 
-/* The cells: one for each run of equal keys. */
-static void collect_cells(struct grid *g, const uint64_t *keys, int32_t count)
+static void copy_cells(struct grid *g, const struct grid_cells *cells)
 {
-  const int mask = (1 << GRID_INDEX_BITS) - 1;
-  g->cell_count = g->largest_cell = 0;
+  const uint64_t mask = ((uint64_t)1 << GRID_INDEX_BITS) - 1;
+  reserve_cells(g, cells->count);
+  memcpy(g->cell_start, cells->start, ((size_t)cells->count + 1) * sizeof *cells->start);
+  g->cell_count = cells->count;
+  g->largest_cell = 0;
   int32_t plane = 0;
   g->plane_cell[0] = 0;
-  for (int32_t k = 0; k < count;) {
-    int32_t end = k + 1;
-    while (end < count && keys[end] == keys[k]) end++;
-    const int32_t here = grid_key_plane(keys[k]) - g->first;
+  for (int32_t c = 0; c < cells->count; c++) {
+    const uint64_t key = cells->key[c];
+    const int32_t here = grid_key_plane(key) - g->first, particles = cells->start[c + 1] - cells->start[c];
     FIRN_ASSERT(here >= plane && here < g->planes);
-    while (plane < here) g->plane_cell[++plane] = g->cell_count;
-    reserve_cells(g, g->cell_count + 1);
-    g->cell_start[g->cell_count] = k;
-    g->cell_y[g->cell_count] = (int32_t)(keys[k] >> GRID_INDEX_BITS & (uint64_t)mask);
-    g->cell_z[g->cell_count] = (int32_t)(keys[k] & (uint64_t)mask);
-    g->cell_count++;
-    if (end - k > g->largest_cell) g->largest_cell = end - k;
-    k = end;
+    while (plane < here) g->plane_cell[++plane] = c;
+    g->cell_y[c] = (int32_t)(key >> GRID_INDEX_BITS & mask);
+    g->cell_z[c] = (int32_t)(key & mask);
+    if (particles > g->largest_cell) g->largest_cell = particles;
   }
   while (plane < g->planes) g->plane_cell[++plane] = g->cell_count;
-  reserve_cells(g, g->cell_count + 1);
-  g->cell_start[g->cell_count] = count;
 }
 
 /* The blocks of one plane: cells come in rows, so a tile's cells are found through a stamp for each z tile of
@@ -229,13 +224,13 @@ static void collect_footprint(struct grid *g, int32_t plane, int32_t block)
   if (count > g->largest_footprint) g->largest_footprint = count;
 }
 
-void grid_collect(struct grid *g, int32_t first, int32_t planes, const uint64_t *keys, int32_t count)
+void grid_collect(struct grid *g, int32_t first, int32_t planes, const struct grid_cells *cells)
 {
   reserve_planes(g, planes);
   g->first = first;
   g->planes = planes;
   grid_chunks(g, 1, (const int32_t[]){0, planes});
-  collect_cells(g, keys, count);
+  copy_cells(g, cells);
 
   int32_t low = INT32_MAX, high = 0;
   for (int32_t c = 0; c < g->cell_count; c++) {

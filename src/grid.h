@@ -112,6 +112,11 @@ static inline uint64_t grid_tile_key(int64_t tile_y, int64_t tile_z)
   return (uint64_t)tile_y << 32 | (uint64_t)tile_z;
 }
 
+static inline uint64_t grid_cell_key(const struct grid *grid, int32_t plane, int32_t cell)
+{
+  return grid_key(grid->first + plane, grid->cell_y[cell], grid->cell_z[cell]);
+}
+
 /* Base of a position on one grid axis. The kernels compute the same expression lane by lane. */
 int64_t grid_base(const struct grid_frame *frame, int axis, double x);
 
@@ -121,9 +126,15 @@ uint64_t grid_key_of(const struct grid_frame *frame, const double x[3]);
 struct grid *grid_create(const struct grid_frame *frame);
 void grid_destroy(struct grid **grid);
 
-/* First half of the rebuild: cells, blocks and footprints from sorted cell keys, all within [first, first +
- * planes). */
-void grid_collect(struct grid *grid, int32_t first, int32_t planes, const uint64_t *keys, int32_t count);
+/* Cells that have particles, in order of their keys; particles [start[c], start[c + 1]) are in the c-th. */
+struct grid_cells {
+  int32_t count;
+  const uint64_t *key;  /* [count] */
+  const int32_t *start; /* [count + 1] */
+};
+
+/* First half of the rebuild: blocks and footprints from the cells, all within [first, first + planes). */
+void grid_collect(struct grid *grid, int32_t first, int32_t planes, const struct grid_cells *cells);
 
 /* Sorted tile keys of one node plane as this rank alone would have them, merged with `extra` (sorted, may be
  * empty). Returns the count; `out` must hold it (out NULL: only count). */

@@ -1,15 +1,17 @@
 /* See particles.h. Every loop over fields goes through the table, so a new field is one line there and one
  * member in the struct.
  *
- * Arrays grow together by a half, so that a migration which brings a few particles a step costs amortised
- * constant time. The capacity is a multiple of eight and memory comes zeroed: lanes behind the last particle
- * can always be read, and hold either zeros or an old particle, never a trap. */
+ * Arrays grow together: by a half where particles are made one after the other, and by a little where
+ * migration brings a few a step, since the rest of a huge page costs memory; either is amortised constant
+ * time. The capacity is a multiple of eight and memory comes zeroed: lanes behind the last particle can
+ * always be read, and hold either zeros or an old particle, never a trap. */
 #include "particles.h"
 
 #include "base/log.h"
 #include "base/memory.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define AT(member) offsetof(struct particles, member)
@@ -73,16 +75,14 @@ void particles_destroy(struct particles **p)
   *p = NULL;
 }
 
-void particles_reserve(struct particles *p, int64_t count)
+/* Makes room for count particles and, if possible, some more. */
+static void grow(struct particles *p, int64_t count, int64_t more)
 {
   const int64_t limit = (int64_t)INT32_MAX - 63;
   if (count > limit)
     firn_fatal("%lld particles on one rank, at most %lld fit: use more ranks", (long long)count,
                (long long)limit);
-  const int64_t wanted = count + 8;
-  if (wanted <= p->capacity) return;
-  int64_t capacity = (int64_t)p->capacity + p->capacity / 2;
-  if (capacity < wanted) capacity = wanted;
+  int64_t capacity = count + 8 + more;
   if (capacity > limit) capacity = limit;
   capacity = (capacity + 7) / 8 * 8;
   for (int f = 0; f < PARTICLE_FIELDS; f++) {
@@ -97,11 +97,35 @@ void particles_reserve(struct particles *p, int64_t count)
   p->capacity = (int32_t)capacity;
 }
 
+static bool has_room(const struct particles *p, int64_t count)
+{
+  return count + 8 <= p->capacity;
+}
+
+void particles_reserve(struct particles *p, int64_t count)
+{
+  if (!has_room(p, count)) grow(p, count, p->count ? count / 32 : 0);
+}
+
+void particles_trim(struct particles *p)
+{
+  const int32_t capacity = (p->count + 8 + 7) / 8 * 8;
+  if (capacity >= p->capacity) return;
+  for (int f = 0; f < PARTICLE_FIELDS; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    for (int c = 0; c < field->components; c++) {
+      void *array = particle_array(p, field, c);
+      if (array) mem_trim(array, (size_t)capacity, field_size(field->type));
+    }
+  }
+  p->capacity = capacity;
+}
+
 int32_t particles_append(struct particles *p, int64_t n)
 {
   const int32_t first = p->count;
   FIRN_ASSERT(n >= 0);
-  particles_reserve(p, first + n);
+  if (!has_room(p, first + n)) grow(p, first + n, p->capacity / 2);
   for (int f = 0; f < PARTICLE_FIELDS; f++) {
     const struct particle_field *field = &particle_fields[f];
     const size_t size = field_size(field->type);

@@ -62,6 +62,9 @@ void particles_destroy(struct particles **p);
 /* Makes room for count particles; contents stay. Fatal beyond 2^31 - 64. */
 void particles_reserve(struct particles *p, int64_t count);
 
+/* Gives back what is reserved beyond the particles there are. */
+void particles_trim(struct particles *p);
+
 /* Appends n particles with F_E = I, J_P = 1, stiffness 1, everything else zero; returns the index of the
  * first. */
 int32_t particles_append(struct particles *p, int64_t n);

@@ -2,30 +2,24 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "reorder_movers.h"
 
 #include <string.h>
-
-struct mover {
-  uint64_t key, id;
-  int32_t slot, home;
-};
 
 void reorder_fit(struct reorder *r, const struct particles *p)
 {
   if (r->capacity >= p->capacity) return;
   const size_t old = (size_t)r->capacity, capacity = (size_t)p->capacity;
-  r->key = mem_resize(r->key, old, capacity, sizeof *r->key);
   r->slot = mem_resize(r->slot, old, capacity, sizeof *r->slot);
   r->home = mem_resize(r->home, old, capacity, sizeof *r->home);
-  r->spare_key = mem_resize(r->spare_key, 0, capacity, sizeof *r->spare_key);
-  r->spare_home = mem_resize(r->spare_home, 0, capacity, sizeof *r->spare_home);
   r->capacity = p->capacity;
 }
 
 void reorder_free(struct reorder *r)
 {
-  void *blocks[] = {r->key, r->slot, r->home, r->spare_key, r->spare_home, r->movers, r->spare_movers};
-  for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) mem_free(blocks[k]);
+  mem_free(r->slot);
+  mem_free(r->home);
+  mem_free(r->vacant);
   *r = (struct reorder){0};
 }
 
@@ -33,6 +27,7 @@ static void stand_in_place(struct reorder *r, int32_t count)
 {
   for (int32_t k = 0; k < count; k++) r->slot[k] = r->home[k] = k;
   r->homes_used = count;
+  r->vacant_count = 0;
   r->moved = 0;
   r->tidy = true;
 }
@@ -41,8 +36,27 @@ void reorder_reset(struct reorder *r, const struct particles *p)
 {
   reorder_fit(r, p);
   stand_in_place(r, p->count);
-  for (int32_t k = 0; k < p->count; k++)
-    r->key[k] = REORDER_GONE - 1; /* no cell: everything counts as moved */
+  r->cells_known = false;
+}
+
+void reorder_vacate(struct reorder *r, int32_t home)
+{
+  if (r->vacant_count == r->vacant_capacity) {
+    r->vacant_capacity += r->vacant_capacity / 2 + 256;
+    r->vacant = mem_resize(r->vacant, (size_t)r->vacant_count, (size_t)r->vacant_capacity, sizeof *r->vacant);
+  }
+  r->vacant[r->vacant_count++] = home;
+}
+
+int64_t reorder_room(const struct reorder *r, const struct particles *p, int64_t arrived)
+{
+  const int64_t slots = p->count + arrived, homes = r->homes_used + arrived - r->vacant_count;
+  return slots > homes ? slots : homes;
+}
+
+int32_t reorder_house(struct reorder *r, int32_t k)
+{
+  return r->home[k] = r->vacant_count ? r->vacant[--r->vacant_count] : r->homes_used++;
 }
 
 struct particles reorder_view(const struct particles *p, const struct scratch *next)
@@ -68,123 +82,191 @@ static void exchange_state(struct particles *p, struct scratch *next)
   next->jp = old.jp;
 }
 
-static bool precedes(const struct mover *a, const struct mover *b)
+/* Where the order is found: the arrays of the state before the step, which nobody reads any more. */
+struct desk {
+  struct movers movers;
+  int32_t leavers;     /* movers, and those who are gone */
+  int32_t *marked;     /* old homes and those of who arrived; the complement where a particle left its cell */
+  unsigned char *left; /* whether somebody left an old cell */
+  uint64_t *cell_key;  /* the new cells */
+  int32_t *cell_start;
+};
+
+static struct desk clear_desk(const struct scratch *old)
 {
-  return a->key != b->key ? a->key < b->key : a->id < b->id;
+  return (struct desk){.movers = {.key = (uint64_t *)old->x[0],
+                                  .id = (uint64_t *)old->x[1],
+                                  .slot = (int32_t *)old->x[2],
+                                  .spare_key = (uint64_t *)old->v[0],
+                                  .spare_id = (uint64_t *)old->v[1],
+                                  .spare_slot = (int32_t *)old->v[2]},
+                       .marked = (int32_t *)old->fe[0],
+                       .cell_key = (uint64_t *)old->fe[1],
+                       .cell_start = (int32_t *)old->fe[2],
+                       .left = (unsigned char *)old->fe[3]};
 }
 
-static void add_mover(struct reorder *r, int64_t *count, uint64_t key, uint64_t id, int32_t slot,
-                      int32_t home)
+/* Marks who left the cell with this key out of [begin, end), and adds those who are not gone to the movers,
+ * but for their ids. Nobody knows beforehand who moves, so there is no branch to predict: the next mover is
+ * written over until it is one. Returns how many left. */
+static int32_t find_leavers(struct desk *desk, const int32_t *home, const uint64_t *next_key, uint64_t key,
+                            int32_t begin, int32_t end)
 {
-  if (*count == r->mover_capacity) {
-    r->mover_capacity = *count + *count / 2 + 1024;
-    r->movers = mem_resize(r->movers, (size_t)*count, (size_t)r->mover_capacity, sizeof *r->movers);
-    r->spare_movers = mem_resize(r->spare_movers, 0, (size_t)r->mover_capacity, sizeof *r->spare_movers);
+  int32_t *restrict marked = desk->marked, *restrict slot = desk->movers.slot, n = desk->movers.count;
+  uint64_t *restrict mover_key = desk->movers.key;
+  int32_t left = 0;
+  for (int32_t i = begin; i < end; i++) {
+    const uint64_t now = next_key[i];
+    const int32_t leaves = now != key;
+    marked[i] = home[i] ^ -leaves;
+    mover_key[n] = now;
+    slot[n] = i;
+    n += leaves & (now != REORDER_GONE);
+    left += leaves;
   }
-  r->movers[(*count)++] = (struct mover){key, id, slot, home};
+  desk->movers.count = n;
+  desk->leavers += left;
+  return left;
 }
 
-/* One stable counting pass by eleven bits of the key. */
-static void radix_pass(struct reorder *r, int64_t count, int shift)
+static int32_t unmarked(int32_t home)
 {
-  enum { DIGITS = 1 << 11 };
-  int64_t at[DIGITS + 1] = {0};
-  for (int64_t k = 0; k < count; k++) at[(r->movers[k].key >> shift & (DIGITS - 1)) + 1]++;
-  for (int d = 0; d < DIGITS; d++) at[d + 1] += at[d];
-  for (int64_t k = 0; k < count; k++)
-    r->spare_movers[at[r->movers[k].key >> shift & (DIGITS - 1)]++] = r->movers[k];
-  struct mover *keep = r->movers;
-  r->movers = r->spare_movers;
-  r->spare_movers = keep;
+  return home < 0 ? ~home : home;
 }
 
-/* Sorts by (key, id): counting passes over the bits in which keys differ, then an insertion sort by id, which
- * finds each cell's few movers nearly in order. */
-static void sort_movers(struct reorder *r, int64_t count)
+/* All who changed cell, cell by cell of the old order, and those who arrived. */
+static void find_movers(struct desk *desk, const struct reorder *r, const struct particles *p,
+                        const uint64_t *next_key, const struct grid *grid, int32_t arrived)
 {
-  uint64_t differ = 0;
-  for (int64_t k = 1; k < count; k++) differ |= r->movers[k].key ^ r->movers[0].key;
-  for (int shift = 0; shift < 64 && count > 64; shift += 11)
-    if (differ >> shift & 0x7ff) radix_pass(r, count, shift);
-  for (int64_t k = 1; k < count; k++) {
-    const struct mover m = r->movers[k];
-    int64_t j = k;
-    for (; j > 0 && precedes(&m, &r->movers[j - 1]); j--) r->movers[j] = r->movers[j - 1];
-    r->movers[j] = m;
+  const uint64_t nowhere = REORDER_GONE - 1; /* key of no cell: who comes from there moves */
+  if (!r->cells_known) find_leavers(desk, r->home, next_key, nowhere, 0, p->count);
+  for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
+    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++)
+      desk->left[c] = find_leavers(desk, r->home, next_key, grid_cell_key(grid, plane, c),
+                                   grid->cell_start[c], grid->cell_start[c + 1]) > 0;
+  find_leavers(desk, r->home, next_key, nowhere, p->count, p->count + arrived);
+  const struct movers *m = &desk->movers;
+  m->key[m->count] = REORDER_GONE; /* an end that every search finds */
+  for (int32_t k = 0; k < m->count; k++) m->id[k] = p->id[unmarked(desk->marked[m->slot[k]])];
+}
+
+/* Writes the new order. Particles [begin, end) of the old one come next as they are, since nobody left or
+ * enters their cells: they wait until somebody comes in between, to be written at once. */
+struct pen {
+  int32_t *slot, *home;
+  int32_t count, cells;
+  int32_t begin, end;
+  int32_t m; /* the next mover */
+};
+
+static void put_waiting(struct pen *pen, const struct desk *desk)
+{
+  const int32_t begin = pen->begin, n = pen->end - begin;
+  int32_t *slot = pen->slot + pen->count;
+  for (int32_t k = 0; k < n; k++) slot[k] = begin + k;
+  memcpy(pen->home + pen->count, desk->marked + begin, (size_t)n * sizeof *pen->home);
+  pen->count += n;
+  pen->begin = pen->end;
+}
+
+static void begin_cell(struct pen *pen, const struct desk *desk, uint64_t key)
+{
+  desk->cell_key[pen->cells] = key;
+  desk->cell_start[pen->cells++] = pen->count + pen->end - pen->begin;
+}
+
+/* Who stayed of [begin, end), without a branch as in find_leavers(). */
+static void put_stayed(struct pen *pen, const int32_t *marked, int32_t begin, int32_t end)
+{
+  int32_t *restrict slot = pen->slot + pen->count, *restrict home = pen->home + pen->count, n = 0;
+  for (int32_t i = begin; i < end; i++) {
+    slot[n] = i;
+    home[n] = marked[i];
+    n += marked[i] >= 0;
   }
+  pen->count += n;
 }
 
-static void put(struct reorder *r, int32_t k, uint64_t key, int32_t slot, int32_t home)
+/* Those who enter the cell of the next mover, among those from `begin` on who stayed in it: by id, from the
+ * last on, each in his place once those behind him have made room. */
+static void put_movers(struct pen *pen, const struct desk *desk, const uint64_t *id, int32_t begin)
 {
-  r->spare_key[k] = key;
-  r->slot[k] = slot;
-  r->spare_home[k] = home;
-}
-
-/* Merges those who stayed with the sorted movers. Returns the new count. */
-static int32_t merge(struct reorder *r, const struct particles *p, const uint64_t *next_key, int64_t movers)
-{
-  int32_t count = 0;
-  int64_t m = 0;
-  uint64_t upcoming = movers ? r->movers[0].key : REORDER_GONE;
-  for (int32_t i = 0; i < p->count; i++) {
-    const uint64_t key = r->key[i];
-    const int32_t home = r->home[i];
-    if (next_key[i] != key) continue;
-    while (upcoming <= key && m < movers && (upcoming < key || r->movers[m].id < p->id[home])) {
-      put(r, count++, upcoming, r->movers[m].slot, r->movers[m].home);
-      upcoming = ++m < movers ? r->movers[m].key : REORDER_GONE;
+  const struct movers *movers = &desk->movers;
+  const int32_t first = pen->m;
+  while (movers->key[pen->m] == movers->key[first]) pen->m++;
+  int32_t *slot = pen->slot, *home = pen->home, k = pen->count;
+  for (int32_t m = pen->m - 1; m >= first; m--) {
+    const int32_t before = m - first; /* who enter and come before */
+    for (; k > begin && id[home[k - 1]] > movers->id[m]; k--) {
+      slot[k + before] = slot[k - 1];
+      home[k + before] = home[k - 1];
     }
-    put(r, count++, key, i, home);
+    slot[k + before] = movers->slot[m];
+    home[k + before] = unmarked(desk->marked[movers->slot[m]]);
   }
-  for (; m < movers; m++) put(r, count++, r->movers[m].key, r->movers[m].slot, r->movers[m].home);
-  return count;
+  pen->count += pen->m - first;
 }
 
-static void swap_spare(struct reorder *r)
+/* Movers into cells before this key, where nobody was. */
+static void put_movers_before(struct pen *pen, const struct desk *desk, const uint64_t *id, uint64_t key)
 {
-  uint64_t *key = r->key;
-  int32_t *home = r->home;
-  r->key = r->spare_key;
-  r->home = r->spare_home;
-  r->spare_key = key;
-  r->spare_home = home;
+  while (desk->movers.key[pen->m] < key) {
+    put_waiting(pen, desk);
+    begin_cell(pen, desk, desk->movers.key[pen->m]);
+    put_movers(pen, desk, id, pen->count);
+  }
 }
 
-/* At the start, and when cuts move, all particles are movers: what holds them is not kept. */
-static void drop_movers(struct reorder *r)
+/* The cell with this key, once that of [begin, end), which somebody left or enters. */
+static void put_changed_cell(struct pen *pen, const struct desk *desk, const uint64_t *id, uint64_t key,
+                             int32_t begin, int32_t end)
 {
-  mem_free(r->movers);
-  mem_free(r->spare_movers);
-  r->movers = r->spare_movers = NULL;
-  r->mover_capacity = 0;
+  put_waiting(pen, desk);
+  begin_cell(pen, desk, key);
+  const int32_t before = pen->count;
+  put_stayed(pen, desk->marked, begin, end);
+  if (desk->movers.key[pen->m] == key) put_movers(pen, desk, id, before);
+  pen->cells -= pen->count == before; /* all left */
+  pen->begin = pen->end = end;
 }
 
-void reorder_particles(struct reorder *r, struct particles *p, struct scratch *next, int32_t arrived)
+/* Merges those who stayed with the sorted movers. */
+static struct grid_cells merge(const struct reorder *r, const struct desk *desk, const uint64_t *id,
+                               const struct grid *grid)
 {
-  int64_t movers = 0;
-  int32_t gone = 0;
-  for (int32_t i = 0; i < p->count; i++) {
-    if (next->key[i] == r->key[i]) continue;
-    if (next->key[i] == REORDER_GONE)
-      gone++;
-    else
-      add_mover(r, &movers, next->key[i], p->id[r->home[i]], i, r->home[i]);
-  }
-  for (int32_t k = 0; k < arrived; k++) {
-    const int32_t home = r->homes_used + k;
-    add_mover(r, &movers, next->key[p->count + k], p->id[home], p->count + k, home);
-  }
+  struct pen pen = {.slot = r->slot, .home = r->home};
+  for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
+    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++) {
+      const uint64_t key = grid_cell_key(grid, plane, c);
+      put_movers_before(&pen, desk, id, key);
+      if (desk->left[c] || desk->movers.key[pen.m] == key) {
+        put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1]);
+      } else {
+        begin_cell(&pen, desk, key);
+        pen.end = grid->cell_start[c + 1];
+      }
+    }
+  put_waiting(&pen, desk);
+  put_movers_before(&pen, desk, id, REORDER_GONE);
+  desk->cell_start[pen.cells] = pen.count;
+  return (struct grid_cells){pen.cells, desk->cell_key, desk->cell_start};
+}
+
+struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct scratch *next,
+                                    const struct grid *grid, int32_t arrived)
+{
   exchange_state(p, next);
-  sort_movers(r, movers);
-  const int32_t count = merge(r, p, next->key, movers);
-  FIRN_ASSERT(count == p->count - gone + arrived);
-  if (movers > count / 2) drop_movers(r);
-  swap_spare(r);
-  p->count = count;
-  r->homes_used += arrived;
-  r->moved += movers + gone;
+  struct desk desk = clear_desk(next);
+  find_movers(&desk, r, p, next->key, grid, arrived);
+  movers_sort(&desk.movers);
+  const struct grid_cells cells = merge(r, &desk, p->id, grid);
+  const int32_t stayed = p->count + arrived - desk.leavers;
+  p->count = cells.start[cells.count];
+  FIRN_ASSERT(p->count == stayed + desk.movers.count);
+  r->moved += desk.leavers;
   r->tidy = false;
+  r->cells_known = true;
+  return cells;
 }
 
 bool reorder_is_untidy(const struct reorder *r, const struct particles *p)
@@ -210,10 +292,10 @@ void reorder_tidy(struct reorder *r, struct particles *p, struct scratch *next)
       if (to != from) { /* the state: into the scratch's arrays, which then change places */
         gather_words(to, from, r->slot, count);
       } else if (field_size(field->type) == sizeof(uint64_t)) {
-        gather_words(r->spare_key, from, r->home, count);
-        memcpy(from, r->spare_key, (size_t)count * sizeof(uint64_t));
+        gather_words(next->key, from, r->home, count);
+        memcpy(from, next->key, (size_t)count * sizeof(uint64_t));
       } else {
-        uint32_t *spare = (uint32_t *)r->spare_home;
+        uint32_t *spare = (uint32_t *)next->key;
         for (int32_t k = 0; k < count; k++) spare[k] = ((const uint32_t *)from)[r->home[k]];
         memcpy(from, spare, (size_t)count * sizeof(uint32_t));
       }

@@ -87,26 +87,26 @@ static const struct kernels *choose_kernels(const struct comm *comm, enum isa wa
   return kernels_get((enum isa)(int)least);
 }
 
+static uint64_t key_of(const struct sim *sim, int32_t i)
+{
+  const double x[3] = {sim->p->x[0][i], sim->p->x[1][i], sim->p->x[2][i]};
+  return grid_key_of(&sim->grid->frame, x);
+}
+
 /* Copies the state to the scratch with keys of the positions, as a step would have left it. */
-int64_t sim_stage(struct sim *sim)
+void sim_stage(struct sim *sim)
 {
   struct particles *p = sim->p;
   scratch_fit(&sim->next, p);
   reorder_reset(&sim->order, p);
   const struct particles view = reorder_view(p, &sim->next);
-  int64_t outside = 0;
   for (int f = 0; f < PARTICLE_FIELDS; f++)
     for (int c = 0; c < particle_fields[f].components; c++) {
       void *to = particle_array(&view, &particle_fields[f], c);
       const void *from = particle_array(p, &particle_fields[f], c);
       if (to && to != from) memcpy(to, from, (size_t)p->count * field_size(particle_fields[f].type));
     }
-  for (int32_t i = 0; i < p->count; i++) {
-    const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
-    sim->next.key[i] = grid_key_of(&sim->grid->frame, x);
-    outside += sim->next.key[i] == REORDER_GONE;
-  }
-  return outside;
+  for (int32_t i = 0; i < p->count; i++) sim->next.key[i] = key_of(sim, i);
 }
 
 /* First cuts: equal numbers of particles. */
@@ -114,7 +114,7 @@ static void cut_slabs(struct sim *sim)
 {
   const int32_t planes = (int32_t)(sim->grid->frame.cells[0] + 1);
   int64_t *weight = mem_alloc((size_t)planes, sizeof *weight);
-  for (int32_t i = 0; i < sim->p->count; i++) weight[grid_key_plane(sim->next.key[i])]++;
+  for (int32_t i = 0; i < sim->p->count; i++) weight[grid_key_plane(key_of(sim, i))]++;
   comm_sum_i64(&sim->comm, weight, planes);
   sim->slabs = slabs_create(sim->comm.size, planes, weight);
   mem_free(weight);
@@ -157,6 +157,57 @@ static void first_look(struct sim *sim)
   sim->max_sound = most[1];
 }
 
+static int check_inside(struct sim *sim, struct error *err)
+{
+  int64_t counts[2] = {0, sim->p->count};
+  for (int32_t i = 0; i < sim->p->count; i++) counts[0] += key_of(sim, i) == REORDER_GONE;
+  comm_sum_i64(&sim->comm, counts, 2);
+  sim->particles = counts[1];
+  if (counts[0] == 0) return FIRN_OK;
+  return error_set(err, FIRN_EINPUT,
+                   "%s: %lld of %lld particles start outside the domain; enlarge it or move the snow",
+                   sim->scene->path, (long long)counts[0], (long long)counts[1]);
+}
+
+/* Packs at most so many of the particles [0, *end) that belong to other ranks, from the last on, and closes
+ * the gaps with those behind, which stay. *end becomes where to go on. */
+static void pack_strangers(struct sim *sim, int64_t most, int32_t *end)
+{
+  struct particles *p = sim->p;
+  struct mailbox *out = &sim->outgoing;
+  out->record_size = particles_record_size(p);
+  void *last = mem_alloc(1, out->record_size);
+  while (*end > 0 && out->count < most) {
+    const int32_t i = --*end;
+    const int owner = slabs_owner(sim->slabs, grid_key_plane(key_of(sim, i)));
+    if (owner == sim->comm.rank) continue;
+    particles_pack(p, i, mailbox_add(out, owner));
+    particles_pack(p, --p->count, last);
+    particles_unpack(p, i, last);
+  }
+  mem_free(last);
+}
+
+/* Particles were made or read anywhere: most may be strangers where they are. They go to their ranks some at
+ * a time, since all at once would take three times their memory as mail. */
+static void distribute(struct sim *sim)
+{
+  const int64_t most = 1024 + sim->particles / sim->comm.size / 64;
+  for (int32_t end = sim->p->count;;) {
+    pack_strangers(sim, most, &end);
+    double busy = sim->outgoing.count > 0;
+    comm_max(&sim->comm, &busy, 1);
+    if (busy == 0.0) break;
+    migrate(&sim->comm, &sim->outgoing, &sim->incoming, true);
+    const int32_t first = particles_append(sim->p, sim->incoming.count);
+    for (int64_t n = 0; n < sim->incoming.count; n++)
+      particles_unpack(sim->p, first + (int32_t)n,
+                       sim->incoming.records + (size_t)n * sim->incoming.record_size);
+  }
+  mailbox_free(&sim->outgoing);
+  mailbox_free(&sim->incoming);
+}
+
 /* Brings the particles of sim->p, wherever they are, to their ranks and into order. */
 static int place(struct sim *sim, int slab_axis, struct error *err)
 {
@@ -164,15 +215,13 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
   sim->grid = grid_create(&frame);
   make_constants(sim);
   make_transfer(sim);
-  int64_t counts[2] = {sim_stage(sim), sim->p->count};
-  comm_sum_i64(&sim->comm, counts, 2);
-  if (counts[0])
-    return error_set(err, FIRN_EINPUT,
-                     "%s: %lld of %lld particles start outside the domain; enlarge it or move the snow",
-                     sim->scene->path, (long long)counts[0], (long long)counts[1]);
-  sim->particles = counts[1];
+  const int code = check_inside(sim, err);
+  if (code) return code;
   cut_slabs(sim);
-  sim_settle(sim, true);
+  distribute(sim);
+  particles_trim(sim->p);
+  sim_stage(sim);
+  sim_settle(sim, false);
   sim_tidy(sim);
   return FIRN_OK;
 }

@@ -146,8 +146,8 @@ int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err);
 int32_t sim_owned_tiles(const struct sim *sim);
 
 /* Copies the arrays, which are in any order, to the scratch with keys of their positions, as a step would
- * have left them; sim_settle() comes next. Returns how many are outside the domain. Not collective. */
-int64_t sim_stage(struct sim *sim);
+ * have left them; sim_settle() comes next. Not collective. */
+void sim_stage(struct sim *sim);
 
 /* Sends particles to the owners of their new cells, brings all into order and rebuilds the grid; `anywhere`
  * as in migrate.h. */

@@ -101,7 +101,7 @@ static void update_particles(struct sim *sim, struct step_result *result, int64_
 static int64_t count_leavers(const struct sim *sim, double *farther)
 {
   const int rank = sim->comm.rank;
-  if (rank >= sim->slabs->count) return 0;
+  if (sim->slabs->count == 1 || rank >= sim->slabs->count) return 0; /* nowhere to go, or nobody there */
   const int32_t low = sim->slabs->cut[rank], high = sim->slabs->cut[rank + 1];
   int64_t leavers = 0;
   for (int32_t i = 0; i < sim->p->count; i++) {

@@ -16,7 +16,8 @@
  *
  * The largest come straight from the system, with huge pages where it has them: dozens of streams at once
  * need more small pages than a TLB holds. Their pages are zero without being touched, so what an array keeps
- * in reserve costs no memory, and a page lies near the thread that first writes to it. */
+ * in reserve costs no memory but for the rest of its last huge page, and a page lies near the thread that
+ * first writes to it. */
 enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, MAPPED = 1 << 20 };
 
 struct header {     /* in front of every block */
@@ -66,6 +67,17 @@ void *mem_resize(void *block, size_t old_count, size_t new_count, size_t size)
   if (block && kept) memcpy(grown, block, kept * size);
   mem_free(block);
   return grown;
+}
+
+void mem_trim(void *block, size_t count, size_t size)
+{
+  struct header header;
+  memcpy(&header, (char *)block - HEADER, sizeof header);
+  const size_t used = (size_t)((char *)block - header.raw) + count * size,
+               kept = (used + PAGE - 1) / PAGE * PAGE;
+  if (kept >= header.map_bytes || munmap(header.raw + kept, header.map_bytes - kept) != 0) return;
+  header.map_bytes = kept;
+  memcpy((char *)block - HEADER, &header, sizeof header);
 }
 
 char *mem_strdup(const char *text)

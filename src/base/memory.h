@@ -12,6 +12,9 @@ void *mem_alloc(size_t count, size_t size) __attribute__((malloc));
 /* Grows or shrinks a block of mem_alloc() from old_count to new_count elements; new bytes are zero. */
 void *mem_resize(void *block, size_t old_count, size_t new_count, size_t size);
 
+/* Gives back what lies behind the first `count` elements, where it can be; the block stays where it is. */
+void mem_trim(void *block, size_t count, size_t size);
+
 char *mem_strdup(const char *text);
 
 void mem_free(void *block); /* accepts NULL */

@@ -67,8 +67,9 @@ static void test_slabs(void)
 
 enum { PLANES = 26, WIDTH = 60 }; /* six slabs at most: of seven ranks one idles */
 
-struct world { /* cells of all ranks */
+struct world { /* cells of all ranks, with a particle each */
   uint64_t *keys;
+  int32_t *starts; /* 0, 1, 2, ... */
   int32_t count;
 };
 
@@ -76,13 +77,15 @@ struct world { /* cells of all ranks */
  * empty. */
 static struct world make_world(uint64_t seed)
 {
-  struct world w = {mem_alloc((size_t)PLANES * WIDTH * WIDTH, sizeof(uint64_t)), 0};
+  const size_t most = (size_t)PLANES * WIDTH * WIDTH;
+  struct world w = {mem_alloc(most, sizeof *w.keys), mem_alloc(most + 1, sizeof *w.starts), 0};
   for (int64_t plane = 0; plane < PLANES; plane++) {
     if (rng_bits(seed, (uint64_t)plane, 1) % 5 == 0) continue;
     for (int64_t y = 0; y < WIDTH; y++)
       for (int64_t z = 0; z < WIDTH; z++)
         if (rng_bits(seed, grid_key(plane, y, z), 2) % 97 == 0) w.keys[w.count++] = grid_key(plane, y, z);
   }
+  for (int32_t k = 0; k <= w.count; k++) w.starts[k] = k;
   return w;
 }
 
@@ -181,7 +184,7 @@ static void test_halo(int support)
     const struct world w = make_world(trial);
     for (uint64_t k = 0; k < PLANES; k++) weight[k] = (int64_t)(rng_bits(trial + 50, k, 0) % 1000);
     struct slabs *slabs = slabs_create(comm.size, PLANES, weight), *one = slabs_create(1, PLANES, weight);
-    grid_collect(whole, 0, PLANES, w.keys, w.count);
+    grid_collect(whole, 0, PLANES, &(struct grid_cells){w.count, w.keys, w.starts});
     halo_agree(none, one, whole);
     CHECK(!whole->has_left && !whole->has_right);
     const bool has_slab = comm.rank < slabs->count;
@@ -190,12 +193,13 @@ static void test_halo(int support)
     int32_t begin = 0, end;
     while (begin < w.count && grid_key_plane(w.keys[begin]) < first) begin++;
     for (end = begin; end < w.count && grid_key_plane(w.keys[end]) < first + planes;) end++;
-    grid_collect(g, first, planes, w.keys + begin, end - begin);
+    grid_collect(g, first, planes, &(struct grid_cells){end - begin, w.keys + begin, w.starts});
     halo_agree(halo, slabs, g);
     exchange_and_check(halo, g, whole, 1000 * trial);
     slabs_destroy(&slabs);
     slabs_destroy(&one);
     mem_free(w.keys);
+    mem_free(w.starts);
   }
   const int active = PLANES / SLAB_LEAST < comm.size ? PLANES / SLAB_LEAST : comm.size;
   CHECK((halo->messages > 0) == (active > 1 && comm.rank < active));

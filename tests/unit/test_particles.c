@@ -89,6 +89,40 @@ static void test_growth(void **state)
   assert_int_equal(mem_balance(), 0);
 }
 
+/* Small arrays and such as come straight from the system. */
+static void trim_to(int32_t kept)
+{
+  struct particles *p = particles_create(1), *one = particles_create(1);
+  particles_append(one, 1);
+  particles_append(p, 400000);
+  for (int32_t i = 0; i < kept; i++) fill(p, i, (uint64_t)i);
+  p->count = kept;
+  particles_trim(p);
+  assert_true(p->capacity % 8 == 0 && p->capacity >= kept + 8 && p->capacity < kept + 24);
+  double sum = 0.0;
+  for (int32_t i = 0; i < p->capacity; i++) sum += p->fe[8][i] + (double)p->id[i] + (double)p->material[i];
+  assert_true(sum == sum);
+  particles_trim(p);
+  assert_int_equal(particles_append(p, 1000), kept);
+  for (int32_t i = 0; i < p->count; i++) {
+    if (i >= kept) fill(p, i, (uint64_t)i);
+    fill(one, 0, (uint64_t)i);
+    assert_same(p, i, one, 0);
+  }
+  particles_destroy(&p);
+  particles_destroy(&one);
+  assert_int_equal(mem_balance(), 0);
+}
+
+static void test_trim(void **state)
+{
+  (void)state;
+  trim_to(0);
+  trim_to(1001);
+  trim_to(300000);
+  trim_to(399999);
+}
+
 static void pack_and_back(int affine)
 {
   struct particles *a = particles_create(affine), *b = particles_create(affine);
@@ -140,10 +174,8 @@ static void test_table(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults),
-      cmocka_unit_test(test_growth),
-      cmocka_unit_test(test_records),
-      cmocka_unit_test(test_table),
+      cmocka_unit_test(test_defaults), cmocka_unit_test(test_growth), cmocka_unit_test(test_trim),
+      cmocka_unit_test(test_records),  cmocka_unit_test(test_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

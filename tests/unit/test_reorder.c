@@ -1,0 +1,201 @@
+/* The order (cell, id) over many steps, against a plain sort: particles that move, leave, arrive, in cells
+ * with many particles and with one, with tidying in between. Every array must follow its particle. */
+#include "base/memory.h"
+#include "base/rng.h"
+#include "reorder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PLANES = 30, FIRST = 7, WIDTH = 9, MOST = 6000 };
+
+struct rig {
+  struct particles *p;
+  struct scratch next;
+  struct reorder order;
+  struct grid *grid;
+  uint64_t seed, next_id;
+  uint64_t key_of[1 << 16]; /* by id; REORDER_GONE where there is no such particle (any more) */
+  int32_t moving;           /* of 256 */
+};
+
+static uint64_t draw(struct rig *rig, uint64_t below)
+{
+  return rng_bits(rig->seed++, 1, 0) % below;
+}
+
+/* Crowded: everything in few cells. */
+static uint64_t draw_key(struct rig *rig, bool crowded)
+{
+  const uint64_t width = crowded ? 2 : WIDTH;
+  return grid_key(FIRST + (int64_t)draw(rig, PLANES), (int64_t)draw(rig, width), (int64_t)draw(rig, width));
+}
+
+/* A state that tells whose it is: the id itself in every array. */
+static void write_state(struct scratch *next, int32_t k, uint64_t id)
+{
+  for (int d = 0; d < 3; d++) next->x[d][k] = next->v[d][k] = (double)id;
+  for (int d = 0; d < 9; d++) next->fe[d][k] = (double)id;
+  next->jp[k] = (double)id;
+}
+
+static void write_constants(struct particles *p, int32_t home, uint64_t id)
+{
+  p->id[home] = id;
+  p->mass[home] = p->volume[home] = p->stiffness[home] = (double)id;
+  p->material[home] = (uint32_t)id;
+}
+
+/* What a step leaves: every particle's state in the order of the step, with its new key. */
+static void move_all(struct rig *rig, bool crowded)
+{
+  for (int32_t k = 0; k < rig->p->count; k++) {
+    const uint64_t id = rig->p->id[rig->order.home[k]];
+    if ((int32_t)draw(rig, 256) < rig->moving)
+      rig->key_of[id] = draw(rig, 16) == 0 ? REORDER_GONE : draw_key(rig, crowded);
+    rig->next.key[k] = rig->key_of[id];
+    if (rig->key_of[id] == REORDER_GONE && draw(rig, 3)) reorder_vacate(&rig->order, rig->order.home[k]);
+    write_state(&rig->next, k, id);
+  }
+}
+
+/* Ids of those who arrive come in no order. */
+static void arrive(struct rig *rig, int32_t count, bool crowded)
+{
+  particles_reserve(rig->p, reorder_room(&rig->order, rig->p, count));
+  scratch_fit(&rig->next, rig->p);
+  reorder_fit(&rig->order, rig->p);
+  for (int32_t n = 0; n < count; n++) {
+    const uint64_t id = rig->next_id + (uint64_t)(count - 1 - n);
+    rig->key_of[id] = rig->next.key[rig->p->count + n] = draw_key(rig, crowded);
+    write_state(&rig->next, rig->p->count + n, id);
+    write_constants(rig->p, reorder_house(&rig->order, rig->p->count + n), id);
+  }
+  rig->next_id += (uint64_t)count;
+}
+
+struct pair {
+  uint64_t key, id;
+};
+
+static int compare(const void *a, const void *b)
+{
+  const struct pair *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return (x->id > y->id) - (x->id < y->id);
+}
+
+static void check_particle(const struct rig *rig, int32_t k, uint64_t id)
+{
+  const struct particles *p = rig->p;
+  const int32_t slot = rig->order.slot[k], home = rig->order.home[k];
+  const double value = (double)id;
+  assert_true(p->id[home] == id && p->mass[home] == value && p->volume[home] == value);
+  assert_true(p->stiffness[home] == value && p->material[home] == (uint32_t)id);
+  for (int d = 0; d < 3; d++) assert_true(p->x[d][slot] == value && p->v[d][slot] == value);
+  for (int d = 0; d < 9; d++) assert_true(p->fe[d][slot] == value);
+  assert_true(p->jp[slot] == value);
+}
+
+static void check_order(const struct rig *rig)
+{
+  static struct pair sorted[1 << 16];
+  int32_t count = 0;
+  for (uint64_t id = 0; id < rig->next_id; id++)
+    if (rig->key_of[id] != REORDER_GONE) sorted[count++] = (struct pair){rig->key_of[id], id};
+  qsort(sorted, (size_t)count, sizeof *sorted, compare);
+  assert_int_equal(rig->p->count, count);
+  for (int32_t k = 0; k < count; k++) check_particle(rig, k, sorted[k].id);
+  const struct grid *g = rig->grid;
+  int32_t at = 0;
+  for (int32_t plane = 0; plane < g->planes; plane++)
+    for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
+      assert_int_equal(g->cell_start[c], at);
+      const uint64_t key = grid_cell_key(g, plane, c);
+      while (at < count && sorted[at].key == key) at++;
+      assert_true(at > g->cell_start[c]);
+    }
+  assert_int_equal(at, count);
+  assert_int_equal(g->cell_start[g->cell_count], count);
+}
+
+static void order_and_check(struct rig *rig, int32_t arrived)
+{
+  const struct grid_cells cells = reorder_particles(&rig->order, rig->p, &rig->next, rig->grid, arrived);
+  grid_collect(rig->grid, FIRST, PLANES, &cells);
+  check_order(rig);
+}
+
+static void check_steps(int32_t start, int32_t moving, bool crowded)
+{
+  const struct grid_frame frame = {
+      .support = 4, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {100, WIDTH, WIDTH}};
+  static struct rig rig;
+  rig = (struct rig){.p = particles_create(0), .grid = grid_create(&frame), .moving = moving};
+  reorder_reset(&rig.order, rig.p);
+  arrive(&rig, start, crowded);
+  order_and_check(&rig, start);
+  for (int step = 0; step < 12; step++) {
+    move_all(&rig, crowded);
+    const int32_t arrived = (int32_t)draw(&rig, 100);
+    arrive(&rig, arrived, crowded);
+    order_and_check(&rig, arrived);
+    if (step % 4 == 2) {
+      reorder_tidy(&rig.order, rig.p, &rig.next);
+      for (int32_t k = 0; k < rig.p->count; k++)
+        assert_true(rig.order.slot[k] == k && rig.order.home[k] == k);
+      check_order(&rig);
+    }
+  }
+  grid_destroy(&rig.grid);
+  particles_destroy(&rig.p);
+  scratch_free(&rig.next);
+  reorder_free(&rig.order);
+  assert_int_equal(mem_balance(), 0);
+}
+
+static void test_few_move(void **state)
+{
+  (void)state;
+  check_steps(MOST, 5, false);
+}
+
+static void test_many_move(void **state)
+{
+  (void)state;
+  check_steps(MOST, 128, false);
+}
+
+static void test_all_move(void **state)
+{
+  (void)state;
+  check_steps(MOST, 256, false);
+}
+
+static void test_crowded(void **state)
+{
+  (void)state;
+  check_steps(MOST, 60, true);
+}
+
+static void test_few_particles(void **state)
+{
+  (void)state;
+  check_steps(0, 200, false);
+  check_steps(1, 256, true);
+  check_steps(40, 100, false);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_few_move), cmocka_unit_test(test_many_move),
+                                     cmocka_unit_test(test_all_move), cmocka_unit_test(test_crowded),
+                                     cmocka_unit_test(test_few_particles)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
