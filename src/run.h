@@ -37,7 +37,9 @@ struct run {
   double started, drawn; /* when the steps began; when the progress was last shown */
   double time_before;    /* s of simulated time when the steps began */
   double seconds[PHASES];
-  double framing, keeping;         /* s spent on writing frames and checkpoints */
+  double framing, keeping;          /* s spent on writing frames and checkpoints */
+  double imbalance, imbalance_most; /* of all steps: their sum, the greatest */
+  int64_t steps_in_all;
   int64_t steps, iterations;       /* since the last frame */
   double particle_steps, stepping; /* since the last frame */
 };

@@ -72,6 +72,9 @@ void run_watch(void *context, const struct sim *sim)
     run->seconds[k] += r->seconds[k];
     run->stepping += r->seconds[k];
   }
+  run->imbalance += r->imbalance;
+  if (r->imbalance > run->imbalance_most) run->imbalance_most = r->imbalance;
+  run->steps_in_all++;
   run->particle_steps += (double)r->particles;
   run->steps++;
   run->iterations += r->iterations;
@@ -131,6 +134,15 @@ static void log_communication(const struct run *run)
              (double)run->iterations / steps + (sim->scene->beta > 0.0 ? 1.0 : 0.0));
 }
 
+static void log_balance(const struct run *run)
+{
+  if (run->comm.size == 1 || run->steps_in_all == 0) return;
+  log_info("  balance: the busiest rank had %.3f times the mean work of a step (counted), at most %.3f; cuts "
+           "moved %lld times",
+           run->imbalance / (double)run->steps_in_all, run->imbalance_most,
+           (long long)run->sim->totals.rebalanced);
+}
+
 void run_log_end(const struct run *run, bool profile)
 {
   const struct sim *sim = run->sim;
@@ -154,4 +166,5 @@ void run_log_end(const struct run *run, bool profile)
              total > 0.0 ? 100.0 * run->seconds[k] / total : 0.0);
   log_info("  files     %8.3f s in frames, %.3f s in checkpoints", run->framing, run->keeping);
   log_communication(run);
+  log_balance(run);
 }
