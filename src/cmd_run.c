@@ -21,7 +21,8 @@ enum { EXIT_CHECKPOINT = 85 }; /* stopped on request, to be started again: job s
 
 static const char usage[] =
     "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--restart auto|FILE] [--force]\n"
-    "                [--wall-limit SECONDS] [--threads N] [--isa NAME] [--profile] [--quiet]\n"
+    "                [--wall-limit SECONDS] [--threads N] [--bind HOW] [--isa NAME] [--profile]\n"
+    "                [--quiet]\n"
     "       mpirun -n RANKS firn run SCENE.yml ...\n"
     "\n"
     "Simulates the scene and writes FOLDER/frames/frame_*.h5, FOLDER/<name>.xdmf for ParaView and "
@@ -37,6 +38,9 @@ static const char usage[] =
     "  --wall-limit S    write a checkpoint and leave before S seconds have passed; short for\n"
     "                    --set checkpoint.wall_limit=S, and by default what Slurm gives the job\n"
     "  --threads N       threads a rank; by default the cores it may use, its share of the node\n"
+    "  --bind HOW        core: every thread to a core of its own, among those the launcher left to the\n"
+    "                    rank, unless they are too few; none: as the launcher left it; auto (default):\n"
+    "                    as core where the threads fill the cores or the launcher reserved them\n"
     "  --isa NAME        portable, avx2 or avx512 instead of the best this machine runs\n"
     "  --profile         where the time went, at the end\n"
     "  --quiet           warnings and errors only\n"
@@ -50,18 +54,20 @@ struct options {
   char output[4096], limit[128];
   struct restart_options restart;
   int threads; /* 0: as the machine suggests */
+  enum binding binding;
   bool profile, quiet, help;
 };
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, THREADS, ISA, PROFILE, QUIET, HELP };
+  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, THREADS, BIND, ISA, PROFILE, QUIET, HELP };
   static const struct option known[] = {{"set", required_argument, NULL, SET},
                                         {"output", required_argument, NULL, OUTPUT},
                                         {"restart", required_argument, NULL, RESTART},
                                         {"force", no_argument, NULL, FORCE},
                                         {"wall-limit", required_argument, NULL, LIMIT},
                                         {"threads", required_argument, NULL, THREADS},
+                                        {"bind", required_argument, NULL, BIND},
                                         {"isa", required_argument, NULL, ISA},
                                         {"profile", no_argument, NULL, PROFILE},
                                         {"quiet", no_argument, NULL, QUIET},
@@ -90,6 +96,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
         code = error_set(err, FIRN_EINPUT, "run: --threads needs a number from 1 to %d, not \"%s\"",
                          MAX_CHUNKS, optarg);
       break;
+    case BIND: code = binding_by_name(optarg, &o->binding, err); break;
     case ISA: code = isa_by_name(optarg, &o->restart.isa, err); break;
     case PROFILE: o->profile = true; break;
     case QUIET: o->quiet = true; break;
@@ -211,7 +218,7 @@ int cmd_run(int argc, char **argv)
   signals_catch();
   comm_start(&run.comm, &argc, &argv);
   log_configure(options.quiet ? LOG_WARN : LOG_INFO, run.comm.rank, comm_abort);
-  run.machine = topology_plan(&run.comm, options.threads);
+  run.machine = topology_plan(&run.comm, options.threads, options.binding);
   if (!code) code = run_scene(&run, &options, &err);
   const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
   mem_free(run.machine);

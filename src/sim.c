@@ -157,6 +157,15 @@ static void first_look(struct sim *sim)
   sim->max_sound = most[1];
 }
 
+/* Seeding and the first order ran on one thread: memory that the threads of the crew touch first. */
+static void spread_memory(struct sim *sim)
+{
+  if (sim->crew.size == 1) return;
+  particles_spread(sim->p, sim->crew.size);
+  scratch_free(&sim->next); /* G2P writes it anew */
+  scratch_fit(&sim->next, sim->p);
+}
+
 /* Brings the particles of sim->p, wherever they are, to their ranks and into order. */
 static int place(struct sim *sim, int slab_axis, struct error *err)
 {
@@ -175,6 +184,7 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
   sim_settle(sim, true);
   sim_balance_now(sim);
   sim_tidy(sim);
+  spread_memory(sim);
   return FIRN_OK;
 }
 
