@@ -17,6 +17,9 @@ static const struct cost step_cost = {22, 5, 108}, product_cost = {8, 1, 112};
 /* To move the cuts: a copy and the order of all particles of a rank, each. */
 enum { MOVE_PARTICLE = 16 };
 
+/* A look takes time in proportion to the planes of the domain, so with each so many it is rarer. */
+enum { LOOK_PLANES = 4096 };
+
 /* What a step like the last one costs. */
 static struct cost cost_now(const struct sim *sim)
 {
@@ -45,27 +48,29 @@ int64_t sim_work(const struct sim *sim)
   return cost.particle * sim->p->count + cost.cell * g->cell_count + cost.tile * g->tile_count;
 }
 
-/* Work of every plane of the domain, on all ranks: nodes[planes + support - 1] that of the node planes,
- * weight[planes] that of cell planes with the node plane they begin at. */
-static void measure_planes(const struct sim *sim, int64_t *weight, int64_t *nodes)
+/* Work of every plane of the domain, known to all ranks. */
+struct plane_work {
+  int64_t *weight; /* [planes] of cell planes, with the node plane that each begins at */
+  int64_t *nodes;  /* [planes + shared] of node planes, behind weight in memory */
+  int64_t *beyond; /* [planes + 1] what a slab that ends at a cut does on node planes past it */
+};
+
+static void measure_planes(const struct sim *sim, struct plane_work *work)
 {
   const struct grid *g = sim->grid;
-  const int32_t planes = sim->slabs->planes;
-  /* A shared node plane is counted by the right side, those after the last cell plane by the last slab. */
-  const int32_t held = g->planes + (sim->comm.rank == sim->slabs->count - 1 ? g->frame.support - 1 : 0);
   const struct cost cost = cost_now(sim);
-  for (int32_t k = 0; k < held; k++) nodes[g->first + k] = cost.tile * grid_plane_tile_count(g, k);
+  const int32_t planes = sim->slabs->planes, shared = g->frame.support - 1;
+  work->weight = mem_alloc((size_t)(2 * planes + shared), sizeof *work->weight);
+  work->nodes = work->weight + planes;
+  work->beyond = mem_alloc((size_t)planes + 1, sizeof *work->beyond);
+  /* A shared node plane is counted by the right side, those after the last cell plane by the last slab. */
+  const int32_t held = g->planes + (sim->comm.rank == sim->slabs->count - 1 ? shared : 0);
+  for (int32_t k = 0; k < held; k++) work->nodes[g->first + k] = cost.tile * grid_plane_tile_count(g, k);
   for (int32_t k = 0; k < g->planes; k++)
-    weight[g->first + k] = plane_work(g, k, &cost) + nodes[g->first + k];
-  comm_sum_i64(&sim->comm, weight, planes);
-  comm_sum_i64(&sim->comm, nodes, planes + g->frame.support - 1);
-}
-
-/* What a slab that ends at a cut does on the node planes past it. */
-static void sum_beyond(const int64_t *nodes, int32_t planes, int shared, int64_t *beyond)
-{
+    work->weight[g->first + k] = plane_work(g, k, &cost) + work->nodes[g->first + k];
+  comm_sum_i64(&sim->comm, work->weight, 2 * planes + shared);
   for (int32_t cut = 0; cut <= planes; cut++)
-    for (int k = 0; k < shared; k++) beyond[cut] += nodes[cut + k];
+    for (int32_t k = 0; k < shared; k++) work->beyond[cut] += work->nodes[cut + k];
 }
 
 static void move_cuts(struct sim *sim, struct slabs **better)
@@ -83,15 +88,10 @@ static void move_cuts(struct sim *sim, struct slabs **better)
  * would have saved, since the last move, more than it costs; at once if `eager`. */
 static void look(struct sim *sim, bool eager)
 {
-  const int32_t planes = sim->slabs->planes;
-  const int shared = sim->grid->frame.support - 1;
-  int64_t *weight = mem_alloc((size_t)planes, sizeof *weight);
-  int64_t *nodes = mem_alloc((size_t)(planes + shared), sizeof *nodes);
-  int64_t *beyond = mem_alloc((size_t)planes + 1, sizeof *beyond);
-  measure_planes(sim, weight, nodes);
-  sum_beyond(nodes, planes, shared, beyond);
-  const struct slab_work work = {weight, beyond};
-  struct slabs *better = slabs_create(sim->comm.size, planes, work);
+  struct plane_work planes;
+  measure_planes(sim, &planes);
+  const struct slab_work work = {planes.weight, planes.beyond};
+  struct slabs *better = slabs_create(sim->comm.size, sim->slabs->planes, work);
   const int64_t saved = slabs_most(sim->slabs, work) - slabs_most(better, work);
   const int64_t move = MOVE_PARTICLE * (sim->particles / sim->slabs->count);
   sim->lost += saved * (sim->step - sim->looked);
@@ -101,9 +101,8 @@ static void look(struct sim *sim, bool eager)
     sim->lost = 0;
   }
   slabs_destroy(&better);
-  mem_free(weight);
-  mem_free(nodes);
-  mem_free(beyond);
+  mem_free(planes.weight);
+  mem_free(planes.beyond);
 }
 
 void sim_balance_now(struct sim *sim)
@@ -113,6 +112,11 @@ void sim_balance_now(struct sim *sim)
 
 void sim_balance(struct sim *sim)
 {
-  if (sim->slabs->count > 1 && sim->balance_every > 0 && sim->step % sim->balance_every == 0)
+  if (sim->slabs->count == 1 || sim->balance_every == 0) return;
+  const int64_t every = sim->balance_every * (1 + sim->slabs->planes / LOOK_PLANES);
+  if (sim->step % every != 0) return;
+  if (sim->report.imbalance < 1.01)
+    sim->looked = sim->step; /* nothing to gain */
+  else
     look(sim, false);
 }

@@ -42,7 +42,7 @@ static const char usage[] =
     "                    rank, unless they are too few; none: as the launcher left it; auto (default):\n"
     "                    as core where the threads fill the cores or the launcher reserved them\n"
     "  --isa NAME        portable, avx2 or avx512 instead of the best this machine runs\n"
-    "  --profile         where the time went, at the end\n"
+    "  --profile         where the time went and how even the work was, at the end\n"
     "  --quiet           warnings and errors only\n"
     "\n"
     "SIGUSR1, SIGTERM or SIGINT at any rank: a checkpoint after the running step, then exit code 85.\n"
@@ -133,6 +133,7 @@ static void begin_steps(struct run *run)
   const double now = timer_now();
   run->started = now;
   run->time_before = sim->time;
+  run->moves_seen = sim->totals.rebalanced;
   run->last_frame = scene_last_frame(run->scene);
   run->keeps = run->restart.restored;
   sim->monitor = run_watch;
@@ -214,7 +215,7 @@ int cmd_run(int argc, char **argv)
     fputs(usage, stdout);
     return EXIT_SUCCESS;
   }
-  struct run run = {.born = timer_now()};
+  struct run run = {.born = timer_now(), .moved = true};
   signals_catch();
   comm_start(&run.comm, &argc, &argv);
   log_configure(options.quiet ? LOG_WARN : LOG_INFO, run.comm.rank, comm_abort);

@@ -210,7 +210,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(scene->scheme == SCHEME_APIC);
   sim->halo = halo_create(&sim->comm);
-  sim->balance_every = 4;
+  sim->balance_every = 1;
   crew_create(&sim->crew, comm->threads < MAX_CHUNKS ? comm->threads : MAX_CHUNKS);
   sim->crew.meanwhile = move_messages_on;
   sim->crew.context = sim;

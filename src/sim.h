@@ -102,7 +102,7 @@ struct sim {
   void (*monitor)(void *context, const struct sim *sim);
   void *monitor_context;
   int measure_every;
-  int balance_every; /* steps between looks at the cuts; 0 leaves them where they are */
+  int balance_every; /* steps from one look at the cuts to the next; 0 leaves them where they are */
   int64_t looked;    /* step of the last look */
   int64_t lost;      /* work that the best cuts would have saved since they last moved */
 
@@ -160,9 +160,10 @@ void sim_settle(struct sim *sim, bool anywhere);
 int64_t sim_work(const struct sim *sim);
 int64_t sim_plane_work(const struct sim *sim, int32_t plane);
 
-/* After each step: every balance_every steps looks at what the best cuts would save, and moves to them once
- * they would have saved more than it costs to move. sim_balance_now() moves if it saves anything at all.
- * Every rank computes the same cuts, and particles go straight to their new owner. Changes no result. */
+/* After each step: every balance_every steps (rarer in domains of thousands of planes) looks at what the best
+ * cuts would save, and moves to them once they would have saved more than it costs to move. sim_balance_now()
+ * moves if it saves anything at all. Every rank computes the same cuts, and particles go straight to their
+ * new owner. Changes no result. */
 void sim_balance(struct sim *sim);
 void sim_balance_now(struct sim *sim);
 
