@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-enum { SLAB_LEAST = 4 };
+/* The node planes that a cubic stencil reaches past its own: those shared at a slab's two cuts must not
+ * meet. */
+enum { SLAB_LEAST = 3 };
 
 struct slabs {
   int count;      /* ranks that have a slab: 0 .. count - 1 */
@@ -16,10 +18,22 @@ struct slabs {
   int32_t *cut;   /* [count + 1] */
 };
 
-/* Cuts [0, planes) for `ranks` ranks into pieces of about equal weight; weight[planes] is the cost of each
- * plane. */
-struct slabs *slabs_create(int ranks, int32_t planes, const int64_t *weight);
+/* What slabs cost: planes [a, b) the sum of their weights and beyond[b], which is what a slab that ends there
+ * has to do on planes past its own. beyond may be NULL (nothing), and must not fall by more than weight[b]
+ * from b to b + 1, so that a larger slab never costs less. */
+struct slab_work {
+  const int64_t *weight; /* [planes] */
+  const int64_t *beyond; /* [planes + 1] */
+};
+
+/* Cuts [0, planes) for `ranks` ranks such that the most costly slab costs as little as any cuts allow; of all
+ * such cuts those that lie near equal shares. Time is linear in the planes but for a logarithm of the
+ * work. */
+struct slabs *slabs_create(int ranks, int32_t planes, struct slab_work work);
 void slabs_destroy(struct slabs **slabs);
+
+/* Cost of the most costly slab. */
+int64_t slabs_most(const struct slabs *slabs, struct slab_work work);
 
 /* Rank that owns a plane. */
 int slabs_owner(const struct slabs *slabs, int32_t plane);

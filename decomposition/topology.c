@@ -1,49 +1,204 @@
+/* See topology.h. A core is known to the other ranks of a node by the system's number of its first processing
+ * unit: hwloc's own numbers depend on what each process is allowed to see. */
 #include "decomposition/topology.h"
 
 #include "base/log.h"
 #include "base/memory.h"
 
 #include <hwloc.h>
+#include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Cores of the whole node, and those that this process is bound to. */
-static void count_cores(int *node, int *bound)
-{
-  *node = *bound = 1;
+enum { WORDS = 64, MOST_UNITS = 64 * WORDS, MAP_SHOWN = 8 };
+
+struct core_set {
+  uint64_t word[WORDS]; /* one bit a core */
+};
+
+struct place { /* what a rank tells the others of its node */
+  struct core_set cores;
+  int threads;
+};
+
+struct machine {
   hwloc_topology_t topology;
-  if (hwloc_topology_init(&topology)) return;
-  if (hwloc_topology_load(topology) == 0) {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    const int all = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-    if (all > 0) *node = *bound = all;
-    if (hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS) == 0) {
-      const int mine = hwloc_get_nbobjs_inside_cpuset_by_type(topology, set, HWLOC_OBJ_CORE);
-      if (mine > 0) *bound = mine;
+  int node_cores;      /* that any process of this job sees on the node */
+  int count;           /* that this process may use */
+  hwloc_cpuset_t *set; /* [count] processing units of each that it may use */
+  struct core_set cores;
+};
+
+int binding_by_name(const char *name, enum binding *out, struct error *err)
+{
+  static const char *const names[] = {"auto", "core", "none"};
+  for (int k = 0; k < 3; k++)
+    if (strcmp(name, names[k]) == 0) {
+      *out = (enum binding)k;
+      return FIRN_OK;
     }
-    hwloc_bitmap_free(set);
-  }
-  hwloc_topology_destroy(topology);
+  return error_set(err, FIRN_EINPUT, "run: --bind takes auto, core or none, not \"%s\"", name);
 }
 
-char *topology_plan(struct comm *comm, int wanted)
+static void machine_add(struct machine *m, hwloc_obj_t core, hwloc_const_cpuset_t allowed)
 {
-  int cores, bound, local;
-  count_cores(&cores, &bound);
+  hwloc_cpuset_t mine = hwloc_bitmap_alloc();
+  hwloc_bitmap_and(mine, core->cpuset, allowed);
+  const int unit = hwloc_bitmap_first(core->cpuset);
+  if (hwloc_bitmap_iszero(mine) || unit >= MOST_UNITS) {
+    hwloc_bitmap_free(mine);
+    return;
+  }
+  m->cores.word[unit / 64] |= (uint64_t)1 << unit % 64;
+  m->set[m->count++] = mine;
+}
+
+/* Cores in the order of the machine's tree: neighbours in it share caches and memory. */
+static struct machine *machine_create(void)
+{
+  struct machine *m = mem_alloc(1, sizeof *m);
+  if (hwloc_topology_init(&m->topology)) {
+    m->topology = NULL;
+    return m;
+  }
+  if (hwloc_topology_load(m->topology)) return m;
+  hwloc_cpuset_t allowed = hwloc_bitmap_alloc();
+  if (hwloc_get_cpubind(m->topology, allowed, HWLOC_CPUBIND_PROCESS)) hwloc_bitmap_fill(allowed);
+  const int all = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_CORE);
+  m->node_cores = all > 0 ? all : 0;
+  m->set = mem_alloc((size_t)m->node_cores, sizeof *m->set);
+  for (int k = 0; k < m->node_cores; k++)
+    machine_add(m, hwloc_get_obj_by_type(m->topology, HWLOC_OBJ_CORE, (unsigned)k), allowed);
+  hwloc_bitmap_free(allowed);
+  return m;
+}
+
+static void machine_destroy(struct machine *m)
+{
+  for (int k = 0; k < m->count; k++) hwloc_bitmap_free(m->set[k]);
+  mem_free(m->set);
+  if (m->topology) hwloc_topology_destroy(m->topology);
+  mem_free(m);
+}
+
+/* The ranks of a node that were left the same cores as this one. */
+struct group {
+  int ranks, before; /* and those of them that come before */
+  int threads, threads_before;
+  bool apart; /* no other rank was left any of these cores */
+};
+
+static struct group group_of(const struct place *places, int count, int mine)
+{
+  struct group g = {.apart = true};
+  for (int k = 0; k < count; k++) {
+    if (memcmp(&places[k].cores, &places[mine].cores, sizeof places[k].cores) == 0) {
+      g.ranks++;
+      g.threads += places[k].threads;
+      if (k < mine) g.before++;
+      if (k < mine) g.threads_before += places[k].threads;
+      continue;
+    }
+    for (int w = 0; w < WORDS; w++)
+      if (places[k].cores.word[w] & places[mine].cores.word[w]) g.apart = false;
+  }
+  return g;
+}
+
+/* Why threads are not bound; NULL if they shall be. */
+static const char *reason_not_to(const struct machine *m, const struct group *g, enum binding binding)
+{
+  if (binding == BIND_NONE) return "not bound";
+  if (m->count == 0) return "not bound (the cores are not known)";
+  if (!g->apart) return "not bound (the launcher's sets of cores overlap)";
+  if (g->threads > m->count) return "not bound (more threads than cores)";
+  if (binding == BIND_CORE) return NULL;
+  /* Cores that we neither fill nor were given alone may be another program's first choice as well. */
+  if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY"))
+    return "bound as OpenMP's variables say";
+  if (g->threads < m->count && m->count == m->node_cores) return "not bound (cores to spare)";
+  return NULL;
+}
+
+/* Thread t of this rank on a core of its own; the group's threads spread evenly over its cores. */
+static hwloc_cpuset_t core_of(const struct machine *m, const struct group *g, int t)
+{
+  return m->set[(int64_t)m->count * (g->threads_before + t) / g->threads];
+}
+
+static bool bind_threads(const struct machine *m, const struct group *g, int threads)
+{
+  int failed = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : failed)
+  if (hwloc_set_cpubind(m->topology, core_of(m, g, omp_get_thread_num()), HWLOC_CPUBIND_THREAD)) failed++;
+  return failed == 0;
+}
+
+/* Units of this rank's threads, as "0-3,8". */
+static void name_cores(const struct machine *m, const struct group *g, int threads, char out[64])
+{
+  hwloc_cpuset_t all = hwloc_bitmap_alloc();
+  for (int t = 0; t < threads; t++) hwloc_bitmap_or(all, all, core_of(m, g, t));
+  hwloc_bitmap_list_snprintf(out, 64, all);
+  hwloc_bitmap_free(all);
+}
+
+/* "2 ranks a node of 8 cores, 4 threads each, bound: rank 0 to 0-3, rank 1 to 4-7"; on rank 0. The ranks of
+ * its node stand for all. */
+static char *describe(const struct comm *comm, MPI_Comm node, int cores, const char *state,
+                      const char names[64])
+{
+  int local, range[2] = {comm->threads, -comm->threads};
+  MPI_Comm_size(node, &local);
+  MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_INT, MPI_MIN, comm->mpi);
+  char(*all)[64] = mem_alloc((size_t)local, sizeof *all);
+  int *ranks = mem_alloc((size_t)local, sizeof *ranks);
+  MPI_Gather(names, 64, MPI_CHAR, all, 64, MPI_CHAR, 0, node);
+  MPI_Gather(&comm->rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node);
+  char *line = NULL;
+  if (comm->rank == 0) {
+    enum { SIZE = 200 + MAP_SHOWN * 100 };
+    line = mem_alloc(SIZE, 1);
+    int used = snprintf(line, SIZE, "%d rank%s a node of %d cores, ", local, local == 1 ? "" : "s", cores);
+    if (range[0] == -range[1])
+      used += snprintf(line + used, SIZE - (size_t)used, "%d thread%s each, %s", range[0],
+                       range[0] == 1 ? "" : "s", state);
+    else
+      used +=
+          snprintf(line + used, SIZE - (size_t)used, "%d to %d threads each, %s", range[0], -range[1], state);
+    for (int k = 0; k < local && k < MAP_SHOWN && names[0]; k++)
+      used += snprintf(line + used, SIZE - (size_t)used, "%s rank %d to %s", k ? "," : ":", ranks[k], all[k]);
+    if (local > MAP_SHOWN && names[0]) snprintf(line + used, SIZE - (size_t)used, ", ...");
+  }
+  mem_free(all);
+  mem_free(ranks);
+  return line;
+}
+
+char *topology_plan(struct comm *comm, int wanted, enum binding binding)
+{
+  struct machine *machine = machine_create();
   MPI_Comm node;
+  int local, mine;
   MPI_Comm_split_type(comm->mpi, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &local);
+  MPI_Comm_rank(node, &mine);
+  struct place *places = mem_alloc((size_t)local, sizeof *places), place = {.cores = machine->cores};
+  MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);
+  const int share = machine->count / group_of(places, local, mine).ranks;
+  comm->threads = place.threads = wanted > 0 ? wanted : share > 1 ? share : 1;
+  MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);
+  const struct group group = group_of(places, local, mine);
+  const char *reason = reason_not_to(machine, &group, binding);
+  if (!reason && !bind_threads(machine, &group, comm->threads)) reason = "not bound (the system refuses)";
+  char names[64] = "";
+  if (!reason) name_cores(machine, &group, comm->threads, names);
+  if (reason && binding == BIND_CORE) log_warn("--bind core: %s", reason);
+  char *line = describe(comm, node, machine->node_cores, reason ? reason : "bound", names);
   MPI_Comm_free(&node);
-  /* A rank that may use the whole node shares it with the others there. */
-  const int own = bound < cores ? bound : cores / local;
-  comm->threads = wanted > 0 ? wanted : own > 1 ? own : 1;
-  int least[2] = {comm->threads, -comm->threads};
-  MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, comm->mpi);
-  if (comm->rank != 0) return NULL;
-  char *line = mem_alloc(160, 1);
-  const int used = snprintf(line, 160, "%d rank%s a node of %d cores", local, local == 1 ? "" : "s", cores);
-  if (least[0] == -least[1])
-    snprintf(line + used, 160 - (size_t)used, ", %d thread%s each", least[0], least[0] == 1 ? "" : "s");
-  else
-    snprintf(line + used, 160 - (size_t)used, ", %d to %d threads each", least[0], -least[1]);
+  mem_free(places);
+  machine_destroy(machine);
   return line;
 }

@@ -28,7 +28,7 @@ struct history_row {
   double elastic;        /* J */
   double potential;      /* J */
   double max_speed;      /* m/s */
-  double imbalance;      /* busiest rank over the mean */
+  double imbalance;      /* counted work of the busiest rank over the mean */
   double seconds[HISTORY_PHASES];
 };
 

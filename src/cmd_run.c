@@ -21,7 +21,8 @@ enum { EXIT_CHECKPOINT = 85 }; /* stopped on request, to be started again: job s
 
 static const char usage[] =
     "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--restart auto|FILE] [--force]\n"
-    "                [--wall-limit SECONDS] [--threads N] [--isa NAME] [--profile] [--quiet]\n"
+    "                [--wall-limit SECONDS] [--threads N] [--bind HOW] [--isa NAME] [--profile]\n"
+    "                [--quiet]\n"
     "       mpirun -n RANKS firn run SCENE.yml ...\n"
     "\n"
     "Simulates the scene and writes FOLDER/frames/frame_*.h5, FOLDER/<name>.xdmf for ParaView and "
@@ -37,8 +38,11 @@ static const char usage[] =
     "  --wall-limit S    write a checkpoint and leave before S seconds have passed; short for\n"
     "                    --set checkpoint.wall_limit=S, and by default what Slurm gives the job\n"
     "  --threads N       threads a rank; by default the cores it may use, its share of the node\n"
+    "  --bind HOW        core: every thread to a core of its own, among those the launcher left to the\n"
+    "                    rank, unless they are too few; none: as the launcher left it; auto (default):\n"
+    "                    as core where the threads fill the cores or the launcher reserved them\n"
     "  --isa NAME        portable, avx2 or avx512 instead of the best this machine runs\n"
-    "  --profile         where the time went, at the end\n"
+    "  --profile         where the time went and how even the work was, at the end\n"
     "  --quiet           warnings and errors only\n"
     "\n"
     "SIGUSR1, SIGTERM or SIGINT at any rank: a checkpoint after the running step, then exit code 85.\n"
@@ -50,18 +54,20 @@ struct options {
   char output[4096], limit[128];
   struct restart_options restart;
   int threads; /* 0: as the machine suggests */
+  enum binding binding;
   bool profile, quiet, help;
 };
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, THREADS, ISA, PROFILE, QUIET, HELP };
+  enum { SET = 1000, OUTPUT, RESTART, FORCE, LIMIT, THREADS, BIND, ISA, PROFILE, QUIET, HELP };
   static const struct option known[] = {{"set", required_argument, NULL, SET},
                                         {"output", required_argument, NULL, OUTPUT},
                                         {"restart", required_argument, NULL, RESTART},
                                         {"force", no_argument, NULL, FORCE},
                                         {"wall-limit", required_argument, NULL, LIMIT},
                                         {"threads", required_argument, NULL, THREADS},
+                                        {"bind", required_argument, NULL, BIND},
                                         {"isa", required_argument, NULL, ISA},
                                         {"profile", no_argument, NULL, PROFILE},
                                         {"quiet", no_argument, NULL, QUIET},
@@ -90,6 +96,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
         code = error_set(err, FIRN_EINPUT, "run: --threads needs a number from 1 to %d, not \"%s\"",
                          MAX_CHUNKS, optarg);
       break;
+    case BIND: code = binding_by_name(optarg, &o->binding, err); break;
     case ISA: code = isa_by_name(optarg, &o->restart.isa, err); break;
     case PROFILE: o->profile = true; break;
     case QUIET: o->quiet = true; break;
@@ -126,6 +133,7 @@ static void begin_steps(struct run *run)
   const double now = timer_now();
   run->started = now;
   run->time_before = sim->time;
+  run->moves_seen = sim->totals.rebalanced;
   run->last_frame = scene_last_frame(run->scene);
   run->keeps = run->restart.restored;
   sim->monitor = run_watch;
@@ -207,11 +215,11 @@ int cmd_run(int argc, char **argv)
     fputs(usage, stdout);
     return EXIT_SUCCESS;
   }
-  struct run run = {.born = timer_now()};
+  struct run run = {.born = timer_now(), .moved = true};
   signals_catch();
   comm_start(&run.comm, &argc, &argv);
   log_configure(options.quiet ? LOG_WARN : LOG_INFO, run.comm.rank, comm_abort);
-  run.machine = topology_plan(&run.comm, options.threads);
+  run.machine = topology_plan(&run.comm, options.threads, options.binding);
   if (!code) code = run_scene(&run, &options, &err);
   const int exit_code = code ? launch_fail(&run.comm, &err) : run.leaving ? EXIT_CHECKPOINT : EXIT_SUCCESS;
   mem_free(run.machine);

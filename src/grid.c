@@ -345,15 +345,23 @@ void grid_number(struct grid *g, bool has_left, bool has_right,
   for (int c = 0; c < g->chunk_count; c++) reserve_apart(g, c);
 }
 
+static void clear_chunk(struct grid *g, enum grid_group group, int c)
+{
+  const int64_t begin = g->plane_tile[g->chunk[c]],
+                end = c + 1 < g->chunk_count ? g->plane_tile[g->chunk[c + 1]] : g->tile_count;
+  memset(g->group[group] + begin * TILE_DOUBLES, 0, (size_t)(end - begin) * TILE_DOUBLES * sizeof(double));
+  if (!keeps_apart(g, c)) return;
+  const int64_t doubles = grid_apart_offset(g, g->chunk[c], g->frame.support - 1, 0);
+  if (doubles) memset(g->apart[c][grid_apart_slot(group)], 0, (size_t)doubles * sizeof(double));
+}
+
+/* Each chunk by the thread that works on it: whoever touches new memory first has it near. */
 void grid_clear(struct grid *g, enum grid_group group)
 {
   if (!g->group[group]) g->group[group] = mem_alloc((size_t)g->tile_capacity * TILE_DOUBLES, sizeof(double));
-  memset(g->group[group], 0, (size_t)g->tile_count * TILE_DOUBLES * sizeof(double));
-  for (int c = 0; c < g->chunk_count; c++) {
-    if (!keeps_apart(g, c)) continue;
-    const int64_t doubles = grid_apart_offset(g, g->chunk[c], g->frame.support - 1, 0);
-    if (doubles) memset(g->apart[c][grid_apart_slot(group)], 0, (size_t)doubles * sizeof(double));
-  }
+  const int threads = g->edge_apart ? 1 : g->chunk_count;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int c = 0; c < g->chunk_count; c++) clear_chunk(g, group, c);
 }
 
 int64_t grid_apart_offset(const struct grid *g, int32_t shared, int j, int a)

@@ -121,6 +121,32 @@ void particles_trim(struct particles *p)
   p->capacity = capacity;
 }
 
+static void copy_shares(char *to, const char *from, int64_t count, size_t size, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int w = 0; w < threads; w++) {
+    const size_t begin = (size_t)(count * w / threads) * size,
+                 end = (size_t)(count * (w + 1) / threads) * size;
+    memcpy(to + begin, from + begin, end - begin);
+  }
+}
+
+void particles_spread(struct particles *p, int threads)
+{
+  for (int f = 0; f < PARTICLE_FIELDS; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    const size_t size = field_size(field->type);
+    for (int c = 0; c < field->components; c++) {
+      void *array = particle_array(p, field, c);
+      if (!array) continue;
+      void *moved = mem_alloc((size_t)p->capacity, size);
+      copy_shares(moved, array, p->count, size, threads);
+      mem_free(array);
+      set_array(p, field, c, moved);
+    }
+  }
+}
+
 int32_t particles_append(struct particles *p, int64_t n)
 {
   const int32_t first = p->count;

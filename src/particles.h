@@ -65,6 +65,10 @@ void particles_reserve(struct particles *p, int64_t count);
 /* Gives back what is reserved beyond the particles there are. */
 void particles_trim(struct particles *p);
 
+/* Moves every array to new memory, whose pages the threads that will share the particles touch first, each
+ * its part: on a machine with several memories they lie near whom they belong to. Contents stay. */
+void particles_spread(struct particles *p, int threads);
+
 /* Appends n particles with F_E = I, J_P = 1, stiffness 1, everything else zero; returns the index of the
  * first. */
 int32_t particles_append(struct particles *p, int64_t n);

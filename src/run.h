@@ -16,6 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct spread {
+  int64_t count;
+  double sum, most;
+};
+
 struct run {
   struct comm comm;
   char *machine; /* ranks, threads and cores in a line; rank 0 only */
@@ -37,7 +42,10 @@ struct run {
   double started, drawn; /* when the steps began; when the progress was last shown */
   double time_before;    /* s of simulated time when the steps began */
   double seconds[PHASES];
-  double framing, keeping;         /* s spent on writing frames and checkpoints */
+  double framing, keeping;              /* s spent on writing frames and checkpoints */
+  struct spread all_steps, after_moves; /* of the imbalance; after_moves: steps that follow a move */
+  int64_t moves_seen, all_iterations;
+  bool moved;                      /* the cuts, since the last step */
   int64_t steps, iterations;       /* since the last frame */
   double particle_steps, stepping; /* since the last frame */
 };

@@ -64,6 +64,22 @@ static void draw_progress(struct run *run, const struct sim *sim)
                (long long)last, sim->time, (long long)sim->step, sim->report.dt, left);
 }
 
+static void add_to(struct spread *spread, double value)
+{
+  spread->count++;
+  spread->sum += value;
+  if (value > spread->most) spread->most = value;
+}
+
+/* The cuts move after a step, so it is the next one that has them; the first step has new cuts as well. */
+static void watch_balance(struct run *run, const struct sim *sim)
+{
+  add_to(&run->all_steps, sim->report.imbalance);
+  if (run->moved) add_to(&run->after_moves, sim->report.imbalance);
+  run->moved = sim->totals.rebalanced != run->moves_seen;
+  run->moves_seen = sim->totals.rebalanced;
+}
+
 void run_watch(void *context, const struct sim *sim)
 {
   struct run *run = context;
@@ -72,9 +88,11 @@ void run_watch(void *context, const struct sim *sim)
     run->seconds[k] += r->seconds[k];
     run->stepping += r->seconds[k];
   }
+  watch_balance(run, sim);
   run->particle_steps += (double)r->particles;
   run->steps++;
   run->iterations += r->iterations;
+  run->all_iterations += r->iterations;
   if (run->history && r->has_measured) add_history(run, r);
   const double now = timer_now();
   if (now - run->drawn < 0.2) return;
@@ -119,16 +137,29 @@ static void log_communication(const struct run *run)
 {
   const struct sim *sim = run->sim;
   const struct halo *halo = sim->halo;
-  const double steps = run->steps > 0 ? (double)run->steps : 1.0;
+  const double steps = run->all_steps.count ? (double)run->all_steps.count : 1.0;
   log_info("  shared planes: %lld messages, %.1f MB sent by rank 0 (%.1f messages, %.3f MB a step); %lld "
-           "particles "
-           "migrated",
+           "particles migrated",
            (long long)halo->messages, 1e-6 * (double)halo->bytes, (double)halo->messages / steps,
            1e-6 * (double)halo->bytes / steps, (long long)sim->totals.migrated);
-  if (run->steps)
+  if (sim->scene->beta > 0.0)
     log_info("  a step: %.2f products of the solve, %.2f allreduces in it",
-             (double)run->iterations / steps + (sim->scene->beta > 0.0 ? 2.0 : 0.0),
-             (double)run->iterations / steps + (sim->scene->beta > 0.0 ? 1.0 : 0.0));
+             (double)run->all_iterations / steps + 2.0, (double)run->all_iterations / steps + 1.0);
+}
+
+static double mean_of(const struct spread *spread)
+{
+  return spread->count ? spread->sum / (double)spread->count : 1.0;
+}
+
+static void log_balance(const struct run *run)
+{
+  if (run->comm.size == 1) return;
+  log_info(
+      "  balance: counted work of the busiest rank over the mean %.3f, at most %.3f; after the cuts moved "
+      "(%lld times) %.3f, at most %.3f",
+      mean_of(&run->all_steps), run->all_steps.most, (long long)run->sim->totals.rebalanced,
+      mean_of(&run->after_moves), run->after_moves.most);
 }
 
 void run_log_end(const struct run *run, bool profile)
@@ -154,4 +185,5 @@ void run_log_end(const struct run *run, bool profile)
              total > 0.0 ? 100.0 * run->seconds[k] / total : 0.0);
   log_info("  files     %8.3f s in frames, %.3f s in checkpoints", run->framing, run->keeping);
   log_communication(run);
+  log_balance(run);
 }

@@ -41,7 +41,7 @@ static void unpack_arrivals(struct sim *sim)
   }
 }
 
-/* Planes for the threads, about equally many particles each. A single thread has the planes that the right
+/* Planes for the threads, equal work as far as planes allow. A single thread has the planes that the right
  * neighbour waits for apart, to do them first. */
 static void chunk_planes(struct sim *sim)
 {
@@ -54,9 +54,8 @@ static void chunk_planes(struct sim *sim)
     return;
   }
   int64_t *weight = mem_alloc((size_t)g->planes, sizeof *weight);
-  for (int32_t k = 0; k < g->planes; k++)
-    weight[k] = g->cell_start[g->plane_cell[k + 1]] - g->cell_start[g->plane_cell[k]];
-  struct slabs *chunks = slabs_create(sim->crew.size, g->planes, weight);
+  for (int32_t k = 0; k < g->planes; k++) weight[k] = sim_plane_work(sim, k);
+  struct slabs *chunks = slabs_create(sim->crew.size, g->planes, (struct slab_work){.weight = weight});
   grid_chunks(g, chunks->count, chunks->cut);
   slabs_destroy(&chunks);
   mem_free(weight);
@@ -102,49 +101,4 @@ void sim_tidy(struct sim *sim)
 {
   reorder_tidy(&sim->order, sim->p, &sim->next);
   point_transfer(sim);
-}
-
-/* Work of each plane of the domain, on all ranks: particles, and active nodes at an eighth of a particle
- * each. */
-static void measure_work(const struct sim *sim, int64_t *work)
-{
-  const struct grid *g = sim->grid;
-  for (int32_t k = 0; k < g->planes; k++) {
-    const int64_t particles = g->cell_start[g->plane_cell[k + 1]] - g->cell_start[g->plane_cell[k]];
-    work[g->first + k] = 8 * particles + (int64_t)TILE_NODES * grid_plane_tile_count(g, k);
-  }
-  comm_sum_i64(&sim->comm, work, sim->slabs->planes);
-}
-
-static int64_t busiest(const struct slabs *slabs, const int64_t *work)
-{
-  int64_t most = 0;
-  for (int r = 0; r < slabs->count; r++) {
-    int64_t sum = 0;
-    for (int32_t k = slabs->cut[r]; k < slabs->cut[r + 1]; k++) sum += work[k];
-    if (sum > most) most = sum;
-  }
-  return most;
-}
-
-void sim_balance(struct sim *sim)
-{
-  if (sim->slabs->count == 1 || sim->balance_every == 0 || sim->step % sim->balance_every != 0 ||
-      sim->report.imbalance < 1.05)
-    return;
-  int64_t *work = mem_alloc((size_t)sim->slabs->planes, sizeof *work);
-  measure_work(sim, work);
-  struct slabs *better = slabs_create(sim->comm.size, sim->slabs->planes, work);
-  const bool pays = (double)busiest(better, work) < 0.97 * (double)busiest(sim->slabs, work);
-  if (pays) {
-    struct slabs *old = sim->slabs;
-    sim->slabs = better;
-    better = old;
-    sim_tidy(sim);
-    sim_stage(sim);
-    sim_settle(sim, true);
-    sim->totals.rebalanced++;
-  }
-  slabs_destroy(&better);
-  mem_free(work);
 }

@@ -109,14 +109,14 @@ void sim_stage(struct sim *sim)
   for (int32_t i = 0; i < p->count; i++) sim->next.key[i] = key_of(sim, i);
 }
 
-/* First cuts: equal numbers of particles. */
+/* First cuts: equal numbers of particles, until the grid is there. */
 static void cut_slabs(struct sim *sim)
 {
   const int32_t planes = (int32_t)(sim->grid->frame.cells[0] + 1);
   int64_t *weight = mem_alloc((size_t)planes, sizeof *weight);
   for (int32_t i = 0; i < sim->p->count; i++) weight[grid_key_plane(key_of(sim, i))]++;
   comm_sum_i64(&sim->comm, weight, planes);
-  sim->slabs = slabs_create(sim->comm.size, planes, weight);
+  sim->slabs = slabs_create(sim->comm.size, planes, (struct slab_work){.weight = weight});
   mem_free(weight);
   if (sim->slabs->count < sim->comm.size)
     log_warn("%d of %d ranks idle: %d planes give at most %d slabs of %d; use fewer ranks or more cells "
@@ -208,6 +208,15 @@ static void distribute(struct sim *sim)
   mailbox_free(&sim->incoming);
 }
 
+/* Seeding and the first order ran on one thread: memory that the threads of the crew touch first. */
+static void spread_memory(struct sim *sim)
+{
+  if (sim->crew.size == 1) return;
+  particles_spread(sim->p, sim->crew.size);
+  scratch_free(&sim->next); /* G2P writes it anew */
+  scratch_fit(&sim->next, sim->p);
+}
+
 /* Brings the particles of sim->p, wherever they are, to their ranks and into order. */
 static int place(struct sim *sim, int slab_axis, struct error *err)
 {
@@ -222,7 +231,9 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
   particles_trim(sim->p);
   sim_stage(sim);
   sim_settle(sim, false);
+  sim_balance_now(sim);
   sim_tidy(sim);
+  spread_memory(sim);
   return FIRN_OK;
 }
 
@@ -248,7 +259,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(scene->scheme == SCHEME_APIC);
   sim->halo = halo_create(&sim->comm);
-  sim->balance_every = 16;
+  sim->balance_every = 1;
   crew_create(&sim->crew, comm->threads < MAX_CHUNKS ? comm->threads : MAX_CHUNKS);
   sim->crew.meanwhile = move_messages_on;
   sim->crew.context = sim;
@@ -295,7 +306,7 @@ static int check_materials(const struct sim *sim, const char *path, struct error
 static void restore_numbers(struct sim *sim, const struct checkpoint *from)
 {
   sim->time = from->time;
-  sim->step = from->step;
+  sim->step = sim->looked = from->step;
   sim->frame = from->frame;
   sim->on_frame = from->on_frame != 0;
   sim->max_speed = from->max_speed;

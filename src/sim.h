@@ -51,7 +51,7 @@ struct step_report {
   int64_t plastic; /* particles whose stretches were clamped */
   int64_t hardened_to_limit;
   double max_speed; /* m/s, particles at its end */
-  double imbalance; /* most particles on a rank over the mean of ranks that have a slab */
+  double imbalance; /* counted work (sim_work()) of the busiest rank over the mean of all */
   bool has_measured;
   double measured[MEASURED_COUNT]; /* of the state at `time` */
   double seconds[PHASES];          /* this rank's */
@@ -102,7 +102,9 @@ struct sim {
   void (*monitor)(void *context, const struct sim *sim);
   void *monitor_context;
   int measure_every;
-  int balance_every; /* steps between looks at the cuts; 0 leaves them where they are */
+  int balance_every; /* steps from one look at the cuts to the next; 0 leaves them where they are */
+  int64_t looked;    /* step of the last look */
+  int64_t lost;      /* work that the best cuts would have saved since they last moved */
 
   /* Asked on every rank near the end of each step that is tried, at no cost: the answer rides along in a
    * reduction. `request` becomes the greatest answer of any rank, the same on all, until somebody clears it:
@@ -153,10 +155,17 @@ void sim_stage(struct sim *sim);
  * as in migrate.h. */
 void sim_settle(struct sim *sim, bool anywhere);
 
-/* Moves the cuts where that saves the busiest rank more than 3 % of its work (looked at every 16 steps, when
- * particles are uneven by more than 5 %). Every rank computes the same cuts, and particles go straight to
- * their new owner. Changes no result. */
+/* Work of this rank in a step like the last one: counted, not measured, so that every rank and run sees the
+ * same. sim_plane_work() is the part of one of its cell planes but for nodes. Not collective. */
+int64_t sim_work(const struct sim *sim);
+int64_t sim_plane_work(const struct sim *sim, int32_t plane);
+
+/* After each step: every balance_every steps (rarer in domains of thousands of planes) looks at what the best
+ * cuts would save, and moves to them once they would have saved more than it costs to move. sim_balance_now()
+ * moves if it saves anything at all. Every rank computes the same cuts, and particles go straight to their
+ * new owner. Changes no result. */
 void sim_balance(struct sim *sim);
+void sim_balance_now(struct sim *sim);
 
 /* Brings the particle arrays into the order (cell, id): particle k of this rank is then sim->p's k-th. To be
  * called before the arrays are read from outside; sim_advance() and a step that ends on a frame have done it.

@@ -125,7 +125,7 @@ struct verdict {
 static struct verdict judge(struct sim *sim, const struct step_result *result, int64_t shared_plastic,
                             double *clock)
 {
-  enum { MAX_TROUBLE, MAX_FARTHER, MAX_SPEED, MAX_SOUND, MAX_COUNT, MAX_REQUEST, MAXIMA };
+  enum { MAX_TROUBLE, MAX_FARTHER, MAX_SPEED, MAX_SOUND, MAX_WORK, MAX_REQUEST, MAXIMA };
   enum {
     SUM_PLASTIC,
     SUM_LIMIT,
@@ -134,17 +134,19 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, i
     SUM_NODES,
     SUM_LEAVERS,
     SUM_SHARED_PLASTIC,
-    SUM_SHARED_NODES
+    SUM_SHARED_NODES,
+    SUM_WORK
   };
-  double most[MAXIMA] = {(double)result->trouble, 0.0,
-                         result->max_speed,       result->max_sound,
-                         (double)sim->p->count,   sim->poll ? sim->poll(sim->poll_context) : 0.0};
+  const int64_t work = sim_work(sim);
+  double most[MAXIMA] = {
+      (double)result->trouble, 0.0,          result->max_speed,
+      result->max_sound,       (double)work, sim->poll ? sim->poll(sim->poll_context) : 0.0};
   struct {
     struct exact_sum measured[MEASURED_COUNT];
     struct exact_sum counts; /* integers ride along in one more sum's limbs */
   } sums = {.counts = {{result->plastic, result->hardened_to_limit, result->outside, result->contacts,
                         sim->report.contact_nodes, count_leavers(sim, &most[MAX_FARTHER]), shared_plastic,
-                        sim->shared_contacts}}};
+                        sim->shared_contacts, work}}};
   memcpy(sums.measured, sim->measured, sizeof sums.measured);
   comm_max(&sim->comm, most, MAXIMA);
   sim->request = fmax(sim->request, most[MAX_REQUEST]);
@@ -158,7 +160,7 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, i
   report->contact_particles = count[SUM_TOUCHED];
   report->contact_nodes = count[SUM_NODES];
   report->max_speed = most[MAX_SPEED];
-  report->imbalance = sim->particles ? most[MAX_COUNT] * sim->slabs->count / (double)sim->particles : 1.0;
+  report->imbalance = count[SUM_WORK] ? most[MAX_WORK] * sim->comm.size / (double)count[SUM_WORK] : 1.0;
   report->has_measured = sim->transfer.measuring;
   for (int k = 0; k < MEASURED_COUNT; k++) report->measured[k] = exact_value(&sums.measured[k]);
   clock_phase(sim, PHASE_REDUCE, clock);

@@ -104,6 +104,8 @@ for command in run check info; do
   says err no_such_file
 done
 refuses diff no_such_file no_such_file
+refuses run scene.yml --bind maybe
+says err "--bind takes auto, core or none, not .maybe."
 refuses preview no_such_file -o picture.png
 
 ran="firn help >/dev/full"

@@ -44,20 +44,20 @@ static void test_slabs(void)
       const bool empty = trial % 2 && rng_bits(2, trial, (uint64_t)k) % 8;
       weight[k] = empty ? 0 : (int64_t)(rng_bits(3, trial, (uint64_t)k) % 100000);
     }
-    struct slabs *slabs = slabs_create(ranks, planes, weight);
+    struct slabs *slabs = slabs_create(ranks, planes, (struct slab_work){.weight = weight});
     check_slabs(slabs, ranks, planes);
     slabs_destroy(&slabs);
     CHECK(slabs == NULL);
   }
   for (int32_t k = 0; k < 160; k++) weight[k] = 7;
-  struct slabs *even = slabs_create(8, 160, weight);
+  struct slabs *even = slabs_create(8, 160, (struct slab_work){.weight = weight});
   for (int r = 0; r < 8; r++) CHECK(even->cut[r + 1] - even->cut[r] == 20);
   slabs_destroy(&even);
 
   /* All the weight in one plane: it goes to one rank, the others take what must be. */
   memset(weight, 0, sizeof weight);
   weight[100] = 1000;
-  struct slabs *spike = slabs_create(5, 160, weight);
+  struct slabs *spike = slabs_create(5, 160, (struct slab_work){.weight = weight});
   check_slabs(spike, 5, 160);
   slabs_destroy(&spike);
 }
@@ -65,7 +65,7 @@ static void test_slabs(void)
 /* --- shared planes ----------------------------------------------------------------------------------------
  */
 
-enum { PLANES = 26, WIDTH = 60 }; /* six slabs at most: of seven ranks one idles */
+enum { PLANES = 20, WIDTH = 60 }; /* six slabs at most: of seven ranks one idles */
 
 struct world { /* cells of all ranks, with a particle each */
   uint64_t *keys;
@@ -183,7 +183,8 @@ static void test_halo(int support)
   for (uint64_t trial = 0; trial < 6; trial++) { /* other cells and other cuts on the same grid */
     const struct world w = make_world(trial);
     for (uint64_t k = 0; k < PLANES; k++) weight[k] = (int64_t)(rng_bits(trial + 50, k, 0) % 1000);
-    struct slabs *slabs = slabs_create(comm.size, PLANES, weight), *one = slabs_create(1, PLANES, weight);
+    struct slabs *slabs = slabs_create(comm.size, PLANES, (struct slab_work){.weight = weight}),
+                 *one = slabs_create(1, PLANES, (struct slab_work){.weight = weight});
     grid_collect(whole, 0, PLANES, &(struct grid_cells){w.count, w.keys, w.starts});
     halo_agree(none, one, whole);
     CHECK(!whole->has_left && !whole->has_right);

@@ -88,7 +88,7 @@ static void test_slabs(void **state)
   (void)state;
   int64_t weight[64];
   for (int k = 0; k < 64; k++) weight[k] = (int64_t)1 << 34;
-  struct slabs *slabs = slabs_create(8, 64, weight);
+  struct slabs *slabs = slabs_create(8, 64, (struct slab_work){.weight = weight});
   assert_int_equal(slabs->count, 8);
   for (int r = 0; r <= 8; r++) assert_int_equal(slabs->cut[r], 8 * r);
   slabs_destroy(&slabs);

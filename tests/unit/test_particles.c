@@ -84,6 +84,15 @@ static void test_growth(void **state)
   assert_true(sum == sum);
   particles_reserve(p, 10);
   assert_int_equal(p->count, 5000);
+  for (int threads = 1; threads < 8; threads += 3) {
+    const int32_t capacity = p->capacity;
+    particles_spread(p, threads);
+    assert_true(p->count == 5000 && p->capacity == capacity);
+    for (int32_t i = 0; i < 5000; i++) {
+      fill(one, 0, (uint64_t)i);
+      assert_same(p, i, one, 0);
+    }
+  }
   particles_destroy(&p);
   particles_destroy(&one);
   assert_int_equal(mem_balance(), 0);

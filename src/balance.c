@@ -1,0 +1,122 @@
+/* Cuts that follow the snow.
+ *
+ * The work of a slab is counted: its particles, its cells and the tiles of all node planes it holds, those it
+ * shares included, which both sides update. What cuts cost is then known exactly before they are taken, the
+ * same on every rank and in every run. */
+#include "base/memory.h"
+#include "sim.h"
+
+struct cost {
+  int64_t particle, cell, tile;
+};
+
+/* A step besides its solve and one product of the solve, in eighths of what a particle takes in a product:
+ * fitted to blocks and thin rods of 1 to 16 particles a cell. A tile is as dear as 14 particles. */
+static const struct cost step_cost = {22, 5, 108}, product_cost = {8, 1, 112};
+
+/* To move the cuts: a copy and the order of all particles of a rank, each. */
+enum { MOVE_PARTICLE = 16 };
+
+/* A look takes time in proportion to the planes of the domain, so with each so many it is rarer. */
+enum { LOOK_PLANES = 4096 };
+
+/* What a step like the last one costs. */
+static struct cost cost_now(const struct sim *sim)
+{
+  const int64_t products = sim->scene->beta > 0.0 ? sim->report.iterations + 2 : 0;
+  return (struct cost){step_cost.particle + products * product_cost.particle,
+                       step_cost.cell + products * product_cost.cell,
+                       step_cost.tile + products * product_cost.tile};
+}
+
+static int64_t plane_work(const struct grid *g, int32_t plane, const struct cost *cost)
+{
+  const int32_t from = g->plane_cell[plane], to = g->plane_cell[plane + 1];
+  return cost->particle * (g->cell_start[to] - g->cell_start[from]) + cost->cell * (to - from);
+}
+
+int64_t sim_plane_work(const struct sim *sim, int32_t plane)
+{
+  const struct cost cost = cost_now(sim);
+  return plane_work(sim->grid, plane, &cost);
+}
+
+int64_t sim_work(const struct sim *sim)
+{
+  const struct grid *g = sim->grid;
+  const struct cost cost = cost_now(sim);
+  return cost.particle * sim->p->count + cost.cell * g->cell_count + cost.tile * g->tile_count;
+}
+
+/* Work of every plane of the domain, known to all ranks. */
+struct plane_work {
+  int64_t *weight; /* [planes] of cell planes, with the node plane that each begins at */
+  int64_t *nodes;  /* [planes + shared] of node planes, behind weight in memory */
+  int64_t *beyond; /* [planes + 1] what a slab that ends at a cut does on node planes past it */
+};
+
+static void measure_planes(const struct sim *sim, struct plane_work *work)
+{
+  const struct grid *g = sim->grid;
+  const struct cost cost = cost_now(sim);
+  const int32_t planes = sim->slabs->planes, shared = g->frame.support - 1;
+  work->weight = mem_alloc((size_t)(2 * planes + shared), sizeof *work->weight);
+  work->nodes = work->weight + planes;
+  work->beyond = mem_alloc((size_t)planes + 1, sizeof *work->beyond);
+  /* A shared node plane is counted by the right side, those after the last cell plane by the last slab. */
+  const int32_t held = g->planes + (sim->comm.rank == sim->slabs->count - 1 ? shared : 0);
+  for (int32_t k = 0; k < held; k++) work->nodes[g->first + k] = cost.tile * grid_plane_tile_count(g, k);
+  for (int32_t k = 0; k < g->planes; k++)
+    work->weight[g->first + k] = plane_work(g, k, &cost) + work->nodes[g->first + k];
+  comm_sum_i64(&sim->comm, work->weight, 2 * planes + shared);
+  for (int32_t cut = 0; cut <= planes; cut++)
+    for (int32_t k = 0; k < shared; k++) work->beyond[cut] += work->nodes[cut + k];
+}
+
+static void move_cuts(struct sim *sim, struct slabs **better)
+{
+  struct slabs *old = sim->slabs;
+  sim->slabs = *better;
+  *better = old;
+  sim_tidy(sim);
+  sim_stage(sim);
+  sim_settle(sim, true);
+  sim->totals.rebalanced++;
+}
+
+/* The work of the slabs, and whether other cuts would make the busiest rank's less. Moves to them if that
+ * would have saved, since the last move, more than it costs; at once if `eager`. */
+static void look(struct sim *sim, bool eager)
+{
+  struct plane_work planes;
+  measure_planes(sim, &planes);
+  const struct slab_work work = {planes.weight, planes.beyond};
+  struct slabs *better = slabs_create(sim->comm.size, sim->slabs->planes, work);
+  const int64_t saved = slabs_most(sim->slabs, work) - slabs_most(better, work);
+  const int64_t move = MOVE_PARTICLE * (sim->particles / sim->slabs->count);
+  sim->lost += saved * (sim->step - sim->looked);
+  sim->looked = sim->step;
+  if (saved > 0 && (eager || sim->lost > move)) {
+    move_cuts(sim, &better);
+    sim->lost = 0;
+  }
+  slabs_destroy(&better);
+  mem_free(planes.weight);
+  mem_free(planes.beyond);
+}
+
+void sim_balance_now(struct sim *sim)
+{
+  if (sim->slabs->count > 1) look(sim, true);
+}
+
+void sim_balance(struct sim *sim)
+{
+  if (sim->slabs->count == 1 || sim->balance_every == 0) return;
+  const int64_t every = sim->balance_every * (1 + sim->slabs->planes / LOOK_PLANES);
+  if (sim->step % every != 0) return;
+  if (sim->report.imbalance < 1.01)
+    sim->looked = sim->step; /* nothing to gain */
+  else
+    look(sim, false);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# --bind: the map of ranks, threads and cores is in the log once and is true, the launcher's choice of cores is kept, too few cores
+# bind nothing, and none of it changes a bit.
+#   test_bind.sh FIRN MPIEXEC
+set -uo pipefail
+# shellcheck source=tests/cli/tools.sh
+. "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
+unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY
+
+small_scene >s.yml
+cores=$(lscpu -p=core,socket | grep -v '^#' | sort -u | wc -l)
+units=$(grep Cpus_allowed_list /proc/self/status | cut -f2)
+
+map_says() { # LOG REGEX
+  says "$1" "$2"
+  [ "$(grep -c 'a node of' "$1")" -eq 1 ] || { fail "the map is not there once" && show "$1"; }
+}
+
+# Where the threads of a process may run, one line each.
+places() { # PROCESS
+  cat /proc/"$1"/task/*/status 2>/dev/null | sed -n 's/^Cpus_allowed_list:\s*//p'
+}
+
+expect 0 1 auto.log s.yml --output auto
+map_says auto.log '^1 rank a node of [0-9]+ cores, [0-9]+ threads? each, bound: rank 0 to [0-9]'
+expect 0 1 none.log s.yml --output none --bind none
+map_says none.log ' each, not bound$'
+same auto none
+expect 0 1 one.log s.yml --output one --threads 1 --bind core
+map_says one.log ', 1 thread each, bound: rank 0 to [0-9]'
+same auto one
+
+# More threads than cores.
+expect 0 2 many.log s.yml --output many --threads $((cores + 1)) --set time.end=0.0125
+map_says many.log 'not bound \(more threads than cores\)'
+expect 0 1 must.log s.yml --output must --threads $((cores + 1)) --bind core --set time.end=0.0125
+says must.log 'warning: --bind core: not bound \(more threads than cores\)'
+
+# The last unit alone, as a launcher may leave it.
+last=${units##*[,-]}
+taskset -c "$last" "$firn" run s.yml --output alone >alone.log 2>&1 || fail "on one core: exit code $?"
+map_says alone.log ", 1 thread each, bound: rank 0 to $last\$"
+same auto alone
+
+if [ "$cores" -ge 2 ]; then
+  expect 0 1 spare.log s.yml --output spare --threads 1
+  map_says spare.log 'not bound \(cores to spare\)'
+
+  # What the system says of the threads while they run.
+  "$firn" run s.yml --output two --threads 2 --bind core --set time.end=10 >two.log 2>&1 &
+  process=$!
+  wait_started $process two.log
+  [ "$(places $process | grep -v -x -c -F "$units")" -ge 2 ] || fail "fewer than two threads are bound: $(places $process | tr '\n' ' ')"
+  [ "$(places $process | grep -v -x -F "$units" | sort -u | wc -l)" -eq 2 ] || fail "not one core each: $(places $process | tr '\n' ' ')"
+  kill -TERM $process
+  wait $process
+
+  # Two ranks that were left the same cores: none of them is used twice.
+  expect 0 2 ranks.log s.yml --output ranks --threads 1 --bind core
+  map_says ranks.log ', 1 thread each, bound: rank 0 to '
+  used=$(sed -n 's/.*bound: rank 0 to \(.*\), rank 1 to \(.*\)/\1 \2/p' ranks.log)
+  [ -n "$used" ] && [ "${used% *}" != "${used#* }" ] || fail "two ranks on one core: $used"
+  same auto ranks
+
+  # One rank was left a core that the other may use too.
+  "$mpiexec" -n 1 taskset -c "$last" "$firn" run s.yml --output overlap --threads 1 --bind core : \
+    -n 1 "$firn" run s.yml --output overlap --threads 1 --bind core >overlap.log 2>&1 || fail "sets that overlap: exit code $?"
+  map_says overlap.log 'not bound \(the launcher.s sets of cores overlap\)'
+  same auto overlap
+fi
+
+expect 1 1 bad.log s.yml --output bad --bind maybe
+says bad.log '^firn: run: --bind takes auto, core or none, not "maybe"$'
+[ ! -e bad ] || fail "a folder in spite of the error"
+finish bind
