@@ -107,12 +107,17 @@ int fence_take(struct fence **out, const char *folder, const char *run_id, int64
 {
   int code = file_make_folder(folder, err);
   if (code != FIRN_OK) return code;
-  int64_t generation = newest_of(folder);
-  if (generation < above) generation = above;
+  int64_t generation = above;
   int reason = EEXIST;
   while (reason == EEXIST) { /* another start may take a number between the look and the try */
+    const int64_t newest = newest_of(folder);
+    if (generation < newest) generation = newest;
     char *path = path_of(folder, ++generation);
     reason = make_file(path, run_id);
+    if (reason == 0 && newest_of(folder) > generation) {
+      unlink(path); /* it may have been someone's before, and removed by a newer one */
+      reason = EEXIST;
+    }
     mem_free(path);
   }
   if (reason != 0)

@@ -14,7 +14,7 @@ struct cost {
  * fitted to blocks and thin rods of 1 to 16 particles a cell. A tile is as dear as 14 particles. */
 static const struct cost step_cost = {22, 5, 108}, product_cost = {8, 1, 112};
 
-/* To move the cuts: a copy and the order of all particles of a rank, each. */
+/* To send a particle to another rank with its step's own migration, there and here. */
 enum { MOVE_PARTICLE = 16 };
 
 /* A look takes time in proportion to the planes of the domain, so with each so many it is rarer. */
@@ -73,50 +73,58 @@ static void measure_planes(const struct sim *sim, struct plane_work *work)
     for (int32_t k = 0; k < shared; k++) work->beyond[cut] += work->nodes[cut + k];
 }
 
-static void move_cuts(struct sim *sim, struct slabs **better)
+/* Whose planes [0, planes) are other ranks' with other cuts, as a share of all work. */
+static double moving_share(const struct slabs *old, const struct slabs *new, const int64_t *weight)
 {
-  struct slabs *old = sim->slabs;
-  sim->slabs = *better;
-  *better = old;
-  sim_tidy(sim);
-  sim_stage(sim);
-  sim_settle(sim, true);
-  sim->totals.rebalanced++;
+  int64_t moving = 0, all = 0;
+  for (int32_t k = 0; k < old->planes; k++) {
+    all += weight[k];
+    if (slabs_owner(old, k) != slabs_owner(new, k)) moving += weight[k];
+  }
+  return all ? (double)moving / (double)all : 0.0;
 }
 
-/* The work of the slabs, and whether other cuts would make the busiest rank's less. Moves to them if that
- * would have saved, since the last move, more than it costs; at once if `eager`. */
-static void look(struct sim *sim, bool eager)
+/* The work of the slabs, and whether other cuts would make the busiest rank's less. Takes them if that would
+ * have saved, since they last changed, more than it costs to send the particles; at once if `eager`. */
+static bool look(struct sim *sim, bool eager)
 {
   struct plane_work planes;
   measure_planes(sim, &planes);
   const struct slab_work work = {planes.weight, planes.beyond};
   struct slabs *better = slabs_create(sim->comm.size, sim->slabs->planes, work);
   const int64_t saved = slabs_most(sim->slabs, work) - slabs_most(better, work);
-  const int64_t move = MOVE_PARTICLE * (sim->particles / sim->slabs->count);
+  const double moving = moving_share(sim->slabs, better, planes.weight);
   sim->lost += saved * (sim->step - sim->looked);
   sim->looked = sim->step;
-  if (saved > 0 && (eager || sim->lost > move)) {
-    move_cuts(sim, &better);
+  const bool moves =
+      saved > 0 && (eager || (double)sim->lost > MOVE_PARTICLE * moving * (double)sim->particles);
+  if (moves) {
+    struct slabs *old = sim->slabs;
+    sim->slabs = better;
+    better = old;
     sim->lost = 0;
+    sim->totals.rebalanced++;
   }
   slabs_destroy(&better);
   mem_free(planes.weight);
   mem_free(planes.beyond);
+  return moves;
 }
 
 void sim_balance_now(struct sim *sim)
 {
-  if (sim->slabs->count > 1) look(sim, true);
+  if (sim->slabs->count == 1 || !look(sim, true)) return;
+  sim_tidy(sim);
+  sim_stage(sim);
+  sim_settle(sim, true);
 }
 
-void sim_balance(struct sim *sim)
+bool sim_balance(struct sim *sim)
 {
-  if (sim->slabs->count == 1 || sim->balance_every == 0) return;
+  if (sim->slabs->count == 1 || sim->balance_every == 0) return false;
   const int64_t every = sim->balance_every * (1 + sim->slabs->planes / LOOK_PLANES);
-  if (sim->step % every != 0) return;
-  if (sim->report.imbalance < 1.01)
-    sim->looked = sim->step; /* nothing to gain */
-  else
-    look(sim, false);
+  if ((sim->step + 1) % every != 0) return false;
+  if (sim->report.imbalance >= 1.01) return look(sim, false);
+  sim->looked = sim->step; /* nothing to gain */
+  return false;
 }

@@ -160,11 +160,12 @@ void sim_settle(struct sim *sim, bool anywhere);
 int64_t sim_work(const struct sim *sim);
 int64_t sim_plane_work(const struct sim *sim, int32_t plane);
 
-/* After each step: every balance_every steps (rarer in domains of thousands of planes) looks at what the best
- * cuts would save, and moves to them once they would have saved more than it costs to move. sim_balance_now()
- * moves if it saves anything at all. Every rank computes the same cuts, and particles go straight to their
- * new owner. Changes no result. */
-void sim_balance(struct sim *sim);
+/* At the end of each step, before its particles settle: every balance_every steps (rarer in domains of
+ * thousands of planes) looks at what the best cuts for the step would have saved, and takes them once they
+ * would have saved more than it costs to send the particles. Returns whether they moved; sim_settle(sim,
+ * true) then brings particles straight to their new owners. Every rank computes the same cuts.
+ * sim_balance_now() does all this at once if it saves anything at all. Changes no result. */
+bool sim_balance(struct sim *sim);
 void sim_balance_now(struct sim *sim);
 
 /* Brings the particle arrays into the order (cell, id): particle k of this rank is then sim->p's k-th. To be

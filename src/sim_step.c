@@ -252,7 +252,8 @@ static int stop_leaving(struct sim *sim, struct error *err)
 static int accept(struct sim *sim, double dt, int halvings, const struct verdict *verdict, struct error *err)
 {
   if (verdict->outside && sim->scene->leave == LEAVE_STOP) return stop_leaving(sim, err);
-  sim_settle(sim, verdict->farther);
+  const bool cuts_moved = sim_balance(sim);
+  sim_settle(sim, cuts_moved || verdict->farther);
   sim->removed += verdict->outside;
   sim->particles -= verdict->outside;
   window_move(sim, sim->time + dt);
@@ -265,7 +266,6 @@ static int accept(struct sim *sim, double dt, int halvings, const struct verdict
   report->removed = sim->removed;
   sim->time += dt;
   sim->on_frame = false;
-  sim_balance(sim);
   log_set_step(sim->step);
   if (sim->monitor) sim->monitor(sim->monitor_context, sim);
   return FIRN_OK;

@@ -98,7 +98,7 @@ static void test_gone(void **state)
 static void test_crowd(void **state)
 {
   (void)state;
-  enum { STARTS = 12 };
+  enum { STARTS = 24 };
   int taken[2];
   assert_int_equal(pipe(taken), 0);
   for (int k = 0; k < STARTS; k++)
