@@ -140,12 +140,13 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   }
 }
 
-/* Asks for what the next window reads while this one is scattered. */
-static void prefetch_window(const struct transfer *t, int32_t s)
+/* Asks for what the particles [begin, end) of the next window are made of, a line of each array at a time. */
+ALWAYS_INLINE void prefetch_particles(const struct transfer *t, int32_t begin, int32_t end)
 {
+  enum { LINE = 8 }; /* doubles */
   const struct particles *p = t->p;
-  const int32_t end = s + WINDOW_SCATTER < p->count ? s + WINDOW_SCATTER : p->count;
-  for (int32_t k = s; k < end; k += LANES) {
+  end = end < p->count ? end : p->count;
+  for (int32_t k = (begin + LINE - 1) / LINE * LINE; k < end; k += LINE) {
     const int32_t slot = t->slot[k], home = t->home[k];
     for (int d = 0; d < 3; d++) {
       __builtin_prefetch(p->x[d] + slot);
@@ -162,11 +163,14 @@ static void prefetch_window(const struct transfer *t, int32_t s)
   }
 }
 
-ALWAYS_INLINE void scatter_run(const struct grid *g, int32_t c, int32_t run, const struct records *rec,
+/* Scatters the cells [c, run), and asks with each for what as many particles of the next window need. */
+ALWAYS_INLINE void scatter_run(const struct transfer *t, int32_t c, int32_t run, const struct records *rec,
                                int32_t first_particle, struct span *span, struct span *other, int support,
                                bool value, bool slope)
 {
+  const struct grid *g = t->grid;
   for (; c < run; c++) {
+    prefetch_particles(t, g->cell_start[c] + WINDOW_SCATTER, g->cell_start[c + 1] + WINDOW_SCATTER);
     const int z = g->cell_z[c] % TILE_Z;
     scatter_cell(rec, (uint32_t)(g->cell_start[c] - first_particle),
                  (uint32_t)(g->cell_start[c + 1] - first_particle), span->node[0][z],
@@ -195,12 +199,12 @@ ALWAYS_INLINE void scatter_window(const struct transfer *t, const struct scatter
     span_begin(&span[0], *continued);
     if (plan->force) span_begin(&span[1], *continued);
     if (plan->momentum_slope) {
-      scatter_run(g, c, run, momentum, s, &span[0], NULL, support, true, true);
-      if (plan->force) scatter_run(g, c, run, force, s, &span[1], NULL, support, false, true);
+      scatter_run(t, c, run, momentum, s, &span[0], NULL, support, true, true);
+      if (plan->force) scatter_run(t, c, run, force, s, &span[1], NULL, support, false, true);
     } else if (plan->force) {
-      scatter_run(g, c, run, force, s, &span[0], &span[1], support, true, true);
+      scatter_run(t, c, run, force, s, &span[0], &span[1], support, true, true);
     } else {
-      scatter_run(g, c, run, momentum, s, &span[0], NULL, support, true, false);
+      scatter_run(t, c, run, momentum, s, &span[0], NULL, support, true, false);
     }
     span_flush(&span[0], g, c, foot_count, goes_on, q);
     if (plan->force) span_flush(&span[1], g, c, foot_count, goes_on, q_force);
@@ -225,7 +229,6 @@ void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane)
   for (int32_t c = g->plane_cell[plane]; c < end;) {
     const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c];
     prepare_window(t, s, g->cell_start[window] - s, momentum, force, &tally);
-    prefetch_window(t, g->cell_start[window]);
     if (g->frame.support == 4)
       scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, 4);
     else
