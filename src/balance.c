@@ -14,7 +14,7 @@ struct cost {
  * fitted to blocks and thin rods of 1 to 16 particles a cell. A tile is as dear as 14 particles. */
 static const struct cost step_cost = {22, 5, 108}, product_cost = {8, 1, 112};
 
-/* To send a particle to another rank with its step's own migration, there and here. */
+/* To pack or unpack a particle that goes to another rank. */
 enum { MOVE_PARTICLE = 16 };
 
 /* A look takes time in proportion to the planes of the domain, so with each so many it is rarer. */
@@ -96,8 +96,9 @@ static bool look(struct sim *sim, bool eager)
   const double moving = moving_share(sim->slabs, better, planes.weight);
   sim->lost += saved * (sim->step - sim->looked);
   sim->looked = sim->step;
-  const bool moves =
-      saved > 0 && (eager || (double)sim->lost > MOVE_PARTICLE * moving * (double)sim->particles);
+  /* A rank gives to one side and takes from the other. */
+  const double move = 2 * MOVE_PARTICLE * moving * (double)sim->particles / sim->slabs->count;
+  const bool moves = saved > 0 && (eager || (double)sim->lost > move);
   if (moves) {
     struct slabs *old = sim->slabs;
     sim->slabs = better;
