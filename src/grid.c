@@ -28,6 +28,7 @@ struct grid *grid_create(const struct grid_frame *frame)
 {
   struct grid *grid = mem_alloc(1, sizeof *grid);
   grid->frame = *frame;
+  grid->threads = 1;
   return grid;
 }
 
@@ -355,12 +356,12 @@ static void clear_chunk(struct grid *g, enum grid_group group, int c)
   if (doubles) memset(g->apart[c][grid_apart_slot(group)], 0, (size_t)doubles * sizeof(double));
 }
 
-/* Each chunk by the thread that works on it: whoever touches new memory first has it near. */
+/* Each chunk by the thread that works on it: whoever touches new memory first has it near. The team is always
+ * the whole crew: OpenMP ends the threads that a smaller one leaves out, and new ones are not bound. */
 void grid_clear(struct grid *g, enum grid_group group)
 {
   if (!g->group[group]) g->group[group] = mem_alloc((size_t)g->tile_capacity * TILE_DOUBLES, sizeof(double));
-  const int threads = g->edge_apart ? 1 : g->chunk_count;
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
   for (int c = 0; c < g->chunk_count; c++) clear_chunk(g, group, c);
 }
 

@@ -30,7 +30,8 @@ enum {
 };
 
 enum grid_group {
-  GROUP_MOMENTUM, /* mass, momentum; after the velocity update: mass, velocity at time n */
+  GROUP_MOMENTUM, /* mass, momentum; after the velocity update: mass, velocity at time n; for FLIP's G2P: what
+                     it gathers (kernels->mix) */
   GROUP_VELOCITY, /* 0, force; after the velocity update: contact (0 or 1), velocity v* and then v(n+1) */
   GROUP_R,        /* conjugate residual: residual, direction, and their products with A */
   GROUP_P,
@@ -85,6 +86,7 @@ struct grid {
    * the left neighbour (halo.h), of the others for grid_join(). */
   bool has_left, has_right;
   bool edge_apart; /* the last chunk is what the right neighbour waits for, so that it may be done first */
+  int threads;     /* of the crew that works on it */
   int chunk_count;
   int32_t chunk[MAX_CHUNKS + 1];
   double *apart[MAX_CHUNKS][2]; /* of GROUP_MOMENTUM, and of any other group */
@@ -150,7 +152,7 @@ struct grid_extra {
 void grid_number(struct grid *grid, bool has_left, bool has_right,
                  const struct grid_extra extra[2 * (MAX_SUPPORT - 1)]);
 
-/* Between the halves: cuts the planes into chunks of at least support planes (by default there is one).
+/* Between the halves: cuts the planes into chunks of at least support - 1 planes (by default there is one).
  * cut[count + 1] from 0 to planes. */
 void grid_chunks(struct grid *grid, int count, const int32_t *cut);
 

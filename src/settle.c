@@ -47,6 +47,7 @@ static void chunk_planes(struct sim *sim)
 {
   struct grid *g = sim->grid;
   g->edge_apart = false;
+  g->threads = sim->crew.size;
   if (g->planes < 2 * SLAB_LEAST) return;
   if (sim->crew.size == 1) {
     g->edge_apart = sim->comm.rank + 1 < sim->slabs->count;

@@ -59,7 +59,7 @@ struct step_report {
 
 /* What happened at the cuts, for tests and the log; the same on all ranks. */
 struct sim_totals {
-  int64_t migrated;        /* particles that went to another rank */
+  int64_t migrated; /* particles that stepped into another rank's slab; not those that a cut passed over */
   int64_t shared_contacts; /* nodes in contact on shared planes, summed over steps */
   int64_t shared_plastic;  /* particles clamped whose stencil touches a shared plane, summed over steps */
   int64_t rebalanced;      /* how often the cuts moved */
