@@ -184,7 +184,8 @@ ALWAYS_INLINE void yielding_return(struct yielding *y, int32_t at, int n)
  * their own and put back. */
 static void update_return(int n, struct update u[])
 {
-  struct yielding y = {.count = 0};
+  struct yielding y; /* filled as far as it is used: clearing it would cost as much as the packing */
+  y.count = 0;
   for (int b = 0; b < n; b++) {
     const vm mask = u[b].yielding;
     u[b].found = (struct snow_returned){(vm){0}, (vm){0}};
