@@ -1,4 +1,4 @@
-# `cmake --install`: the command, libfirn with its header, the scenes, and what another build needs to find it all: firn.pc for
+# `cmake --install`: the command with its man pages and completion, libfirn with its header, scenes, job scripts, and what another build needs to find it all: firn.pc for
 # pkg-config and firnConfig.cmake for find_package(). Both are relative to where they lie, so the prefix may be chosen late.
 include(CMakePackageConfigHelpers)
 
@@ -6,6 +6,19 @@ install(TARGETS firn_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS firn ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/firn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/firn)
+install(PROGRAMS jobs/firn.slurm jobs/chain.sh jobs/sweep.sh jobs/scaling.sh jobs/study.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/firn/jobs)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+# The help of the built program is the only text there is (packaging/manual.sh).
+set(FIRN_MANUAL ${PROJECT_BINARY_DIR}/manual)
+add_custom_command(OUTPUT ${FIRN_MANUAL}/firn.bash
+                   COMMAND bash ${PROJECT_SOURCE_DIR}/packaging/manual.sh $<TARGET_FILE:firn_command> ${FIRN_MANUAL}
+                   DEPENDS firn_command packaging/manual.sh VERBATIM)
+add_custom_target(firn_manual ALL DEPENDS ${FIRN_MANUAL}/firn.bash)
+install(DIRECTORY ${FIRN_MANUAL}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+install(FILES ${FIRN_MANUAL}/firn.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME firn)
 
 # libfirn is static: whoever links it links all it stands on. Libraries that come without a pkg-config file go in by path.
 file(RELATIVE_PATH FIRN_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

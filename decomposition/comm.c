@@ -5,11 +5,16 @@
 #include "base/memory.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void comm_start(struct comm *comm, int *argc, char ***argv)
 {
   int provided;
+  /* Open MPI sums in the background through one rank and back, which takes twice as long as its sums in the
+   * foreground do. Integers have the same sum either way. */
+  setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "recursive_doubling", 0);
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   comm_create(comm, MPI_COMM_WORLD);
 }
@@ -26,12 +31,35 @@ void comm_create(struct comm *comm, MPI_Comm parent)
   MPI_Comm_rank(comm->mpi, &comm->rank);
   MPI_Comm_size(comm->mpi, &comm->size);
   comm->threads = 1;
+  comm->thread_least = 0;
+  comm->traffic = mem_alloc(1, sizeof *comm->traffic);
 }
 
 void comm_destroy(struct comm *comm)
 {
   if (comm->mpi != MPI_COMM_NULL) MPI_Comm_free(&comm->mpi);
   comm->mpi = MPI_COMM_NULL;
+  mem_free(comm->traffic);
+  comm->traffic = NULL;
+}
+
+void comm_wait_end(const struct comm *comm, enum wait wait, int64_t bytes, double begin)
+{
+  static const char *const names[WAITS] = {"wait: neighbours", "wait: all ranks"};
+  struct traffic *traffic = comm->traffic;
+  const double now = timer_now();
+  traffic->waited[wait] += now - begin;
+  if (wait == WAIT_ALL) {
+    traffic->messages[WAIT_ALL]++;
+    traffic->bytes[WAIT_ALL] += bytes;
+  }
+  timeline_add(traffic->timeline, 0, names[wait], begin, now, bytes);
+}
+
+void comm_sent(const struct comm *comm, int64_t bytes)
+{
+  comm->traffic->messages[WAIT_NEIGHBOURS]++;
+  comm->traffic->bytes[WAIT_NEIGHBOURS] += bytes;
 }
 
 void comm_abort(int code)
@@ -69,19 +97,26 @@ void comm_broadcast_text(const struct comm *comm, char **text)
   comm_broadcast(comm, *text, (size_t)size);
 }
 
+static void allreduce(const struct comm *comm, void *values, int count, MPI_Datatype type, MPI_Op op)
+{
+  const double begin = comm_wait_begin();
+  MPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm->mpi);
+  comm_wait_end(comm, WAIT_ALL, 8 * (int64_t)count, begin); /* all types here have 8 bytes */
+}
+
 void comm_max(const struct comm *comm, double *values, int count)
 {
-  MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm->mpi);
+  allreduce(comm, values, count, MPI_DOUBLE, MPI_MAX);
 }
 
 void comm_min(const struct comm *comm, double *values, int count)
 {
-  MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MIN, comm->mpi);
+  allreduce(comm, values, count, MPI_DOUBLE, MPI_MIN);
 }
 
 void comm_sum_i64(const struct comm *comm, int64_t *values, int count)
 {
-  MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_SUM, comm->mpi);
+  allreduce(comm, values, count, MPI_INT64_T, MPI_SUM);
 }
 
 int64_t comm_exscan_i64(const struct comm *comm, int64_t value)
@@ -96,4 +131,41 @@ int comm_count(int64_t count)
   if (count < 0 || count > INT_MAX)
     firn_fatal("a message of %lld elements is beyond what MPI can count: use more ranks", (long long)count);
   return (int)count;
+}
+
+void comm_gather(const struct comm *comm, const void *bytes, size_t size, void *all)
+{
+  MPI_Gather(bytes, comm_count((int64_t)size), MPI_BYTE, all, comm_count((int64_t)size), MPI_BYTE, 0,
+             comm->mpi);
+}
+
+void comm_library(char *out, size_t size)
+{
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length;
+  MPI_Get_library_version(text, &length);
+  text[strcspn(text, ",\n")] = '\0'; /* who built it, and when, follows */
+  snprintf(out, size, "%s", text);
+}
+
+/* Rank 0 answers each rank in turn with its time; of several round trips the shortest has the least error. */
+double comm_clock_offset(const struct comm *comm)
+{
+  enum { TRIPS = 8, TAG_CLOCK = 31 };
+  double best = 1e300, offset = 0.0, theirs = 0.0;
+  for (int trip = 0; trip < TRIPS * (comm->size - 1) && comm->rank == 0; trip++) {
+    MPI_Recv(&theirs, 1, MPI_DOUBLE, 1 + trip / TRIPS, TAG_CLOCK, comm->mpi, MPI_STATUS_IGNORE);
+    const double now = timer_now();
+    MPI_Send(&now, 1, MPI_DOUBLE, 1 + trip / TRIPS, TAG_CLOCK, comm->mpi);
+  }
+  for (int trip = 0; trip < TRIPS && comm->rank > 0; trip++) {
+    const double sent = timer_now();
+    MPI_Sendrecv(&sent, 1, MPI_DOUBLE, 0, TAG_CLOCK, &theirs, 1, MPI_DOUBLE, 0, TAG_CLOCK, comm->mpi,
+                 MPI_STATUS_IGNORE);
+    const double back = timer_now();
+    if (back - sent >= best) continue;
+    best = back - sent;
+    offset = 0.5 * (sent + back) - theirs;
+  }
+  return offset;
 }

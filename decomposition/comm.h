@@ -7,16 +7,31 @@
 #define FIRN_DECOMPOSITION_COMM_H
 
 #include "base/error.h"
+#include "base/timeline.h"
 
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whom a rank waits for: its neighbours (shared planes, tile lists, particles), or all (sums and maxima). */
+enum wait { WAIT_NEIGHBOURS, WAIT_ALL, WAITS };
+
+/* What a rank has sent and how long it waited since comm_create(): measured where it happens, so that no
+ * phase of a step takes it for work. */
+struct traffic {
+  double waited[WAITS];      /* s */
+  int64_t messages[WAITS];   /* sent to neighbours; calls of sums */
+  int64_t bytes[WAITS];      /* sent to neighbours; handed to sums */
+  struct timeline *timeline; /* NULL unless the run is traced */
+};
+
 struct comm {
   MPI_Comm mpi;
   int rank;
   int size;
-  int threads; /* that this rank runs; 1 unless topology_plan() says otherwise */
+  int threads;          /* that this rank runs; 1 unless topology_plan() says otherwise */
+  int32_t thread_least; /* particles that are worth a thread: with fewer some of them rest; 0: none rests */
+  struct traffic *traffic; /* shared by copies of the struct */
 };
 
 /* Starts and ends MPI for a program of its own; libfirn inside another program never calls these.
@@ -26,6 +41,16 @@ void comm_stop(struct comm *comm);
 
 void comm_create(struct comm *comm, MPI_Comm parent);
 void comm_destroy(struct comm *comm);
+
+/* Around a call that waits for other ranks; bytes are what this rank sends in it. Not collective. */
+static inline double comm_wait_begin(void)
+{
+  return timer_now();
+}
+void comm_wait_end(const struct comm *comm, enum wait wait, int64_t bytes, double begin);
+
+/* Counts a message to a neighbour. Not collective. */
+void comm_sent(const struct comm *comm, int64_t bytes);
 
 /* For log_configure(): ends every rank. */
 void comm_abort(int code);
@@ -45,6 +70,16 @@ void comm_sum_i64(const struct comm *comm, int64_t *values, int count);
 
 /* Sum of value over all lower ranks; 0 on rank 0. */
 int64_t comm_exscan_i64(const struct comm *comm, int64_t value);
+
+/* `size` bytes of every rank, in order of ranks, to rank 0; `all` has room for all there and may be NULL on
+ * the others. */
+void comm_gather(const struct comm *comm, const void *bytes, size_t size, void *all);
+
+/* Name and version of the MPI library in one line, cut to fit. Not collective. */
+void comm_library(char *out, size_t size);
+
+/* s that this rank's timer_now() is ahead of rank 0's, to a fraction of a message's latency. */
+double comm_clock_offset(const struct comm *comm);
 
 /* MPI type for a count of elements that must fit an int; a larger one is an error of size, not a wrap. */
 int comm_count(int64_t count);

@@ -11,14 +11,15 @@
 
 #include "decomposition/comm.h"
 #include "decomposition/slabs.h"
-#include "grid.h"
+#include "grid/grid.h"
 
 struct halo {
   const struct comm *comm;
   int left, right; /* ranks, or -1 */
-  MPI_Request pending[8];
+  MPI_Request pending[4 * NODE_FIELDS];
   int pending_count;
-  double *inbox[2];
+  int64_t pending_bytes;      /* sent with them */
+  double *inbox[NODE_FIELDS]; /* parts from the right; NULL until a field is exchanged */
   int64_t inbox_capacity;
   uint64_t *keys[4]; /* tile lists: to the left, to the right, from the left, from the right */
   int64_t key_capacity[4];
@@ -32,15 +33,21 @@ void halo_destroy(struct halo **halo);
  * tiles. Called by all ranks. */
 void halo_agree(struct halo *halo, const struct slabs *slabs, struct grid *grid);
 
-/* Completes the sums of one or two groups on all shared planes. Two groups: the first is GROUP_MOMENTUM.
- * halo_begin() when the rank's contributions to shared planes are there, apart on the left; until halo_end()
- * they must not be touched, while the other planes may be worked on. halo_progress() in between moves
- * messages on, if MPI does not do so by itself. */
-void halo_begin(struct halo *halo, struct grid *grid, const enum grid_group *groups, int count);
+/* Completes the sums of some fields on all shared planes. halo_begin() when the rank's contributions to
+ * shared planes are there, apart on the left; until halo_end() they must not be touched, while the other
+ * planes may be worked on. halo_progress() in between moves messages on, if MPI does not do so by itself. */
+void halo_begin(struct halo *halo, struct grid *grid, const enum node_field *fields, int count);
 void halo_progress(struct halo *halo);
-void halo_end(struct halo *halo, struct grid *grid, const enum grid_group *groups, int count);
+void halo_end(struct halo *halo, struct grid *grid, const enum node_field *fields, int count);
 
 /* Both at once. */
-void halo_exchange(struct halo *halo, struct grid *grid, const enum grid_group *groups, int count);
+void halo_exchange(struct halo *halo, struct grid *grid, const enum node_field *fields, int count);
+
+/* Words for both neighbours, and theirs; a neighbour that is not there sends none. */
+struct halo_words {
+  uint64_t *word;
+  int64_t count, capacity;
+};
+void halo_swap(struct halo *halo, const struct halo_words to[2], struct halo_words from[2]);
 
 #endif

@@ -55,6 +55,7 @@ static void migrate_anywhere(const struct comm *comm, const struct mailbox *out,
   int *counts = mem_alloc(4 * size, sizeof *counts);
   int *offsets = counts + size, *in_counts = counts + 2 * size, *in_offsets = counts + 3 * size;
   unsigned char *grouped = group_by_destination(out, comm->size, counts, offsets);
+  const double begin = comm_wait_begin();
   MPI_Alltoall(counts, 1, MPI_INT, in_counts, 1, MPI_INT, comm->mpi);
   int64_t total = 0;
   for (size_t r = 0; r < size; r++) {
@@ -63,6 +64,7 @@ static void migrate_anywhere(const struct comm *comm, const struct mailbox *out,
   }
   mailbox_reserve(in, total);
   MPI_Alltoallv(grouped, counts, offsets, record, in->records, in_counts, in_offsets, record, comm->mpi);
+  comm_wait_end(comm, WAIT_ALL, out->count * (int64_t)out->record_size, begin);
   in->count = total;
   mem_free(grouped);
   mem_free(counts);
@@ -82,8 +84,10 @@ static void migrate_nearby(const struct comm *comm, const struct mailbox *out, s
     sent += counts[to];
     MPI_Isend(grouped + (size_t)offsets[to] * out->record_size, counts[to], record, to, TAG_MAIL, comm->mpi,
               &request[requests++]);
+    comm_sent(comm, counts[to] * (int64_t)out->record_size);
   }
   FIRN_ASSERT(sent == out->count);
+  const double begin = comm_wait_begin();
   for (int side = 0; side < 2; side++) {
     if (neighbour[side] < 0 || neighbour[side] >= comm->size) continue;
     MPI_Status status;
@@ -96,6 +100,7 @@ static void migrate_nearby(const struct comm *comm, const struct mailbox *out, s
     in->count += count;
   }
   MPI_Waitall(requests, request, MPI_STATUSES_IGNORE);
+  if (requests) comm_wait_end(comm, WAIT_NEIGHBOURS, out->count * (int64_t)out->record_size, begin);
   mem_free(grouped);
   mem_free(counts);
 }

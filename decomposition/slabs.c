@@ -4,7 +4,7 @@
  * allows is no answer: the next slab must have its least planes, which may be heavy ones. But the counts that
  * reach a plane have no gaps: of two ways with k and k + 2 slabs, some slab of the second lies inside one of
  * the first in the place where changing over from the one way to the other gives k + 1. So the fewest and the
- * most slabs to each plane tell all, and both come from one sweep with a window that only moves forward. */
+ * most slabs to each plane tell all, and both come from one sweep with a range that only moves forward. */
 #include "decomposition/slabs.h"
 
 #include "base/log.h"
@@ -18,7 +18,7 @@ struct chain {
   int64_t *up_to;  /* [planes + 1] that and what a slab ending there does beyond: [a, b) costs up_to[b] -
                       before[a] */
   int32_t *fewest, *most; /* [planes + 1] slabs from a cut to the end; most 0: none can */
-  int32_t *queue[2];      /* cuts of the window that may still be the best, for each of the two */
+  int32_t *queue[2];      /* cuts of the range that may still be the best, for each of the two */
 };
 
 static void chain_create(struct chain *c, int32_t planes, struct slab_work work)
@@ -158,4 +158,12 @@ int slabs_owner(const struct slabs *slabs, int32_t plane)
       high = middle;
   }
   return low;
+}
+
+bool slabs_is_valid(const struct slabs *s)
+{
+  if (s->count < 1 || s->cut[0] != 0 || s->cut[s->count] != s->planes) return false;
+  for (int r = 0; r < s->count; r++)
+    if (s->cut[r + 1] - s->cut[r] < (s->count > 1 ? SLAB_LEAST : 1)) return false;
+  return true;
 }

@@ -6,6 +6,7 @@
 #ifndef FIRN_DECOMPOSITION_SLABS_H
 #define FIRN_DECOMPOSITION_SLABS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The node planes that a cubic stencil reaches past its own: those shared at a slab's two cuts must not
@@ -34,6 +35,9 @@ void slabs_destroy(struct slabs **slabs);
 
 /* Cost of the most costly slab. */
 int64_t slabs_most(const struct slabs *slabs, struct slab_work work);
+
+/* Whether cuts rise from 0 to `planes` and every slab has its least width. */
+bool slabs_is_valid(const struct slabs *slabs);
 
 /* Rank that owns a plane. */
 int slabs_owner(const struct slabs *slabs, int32_t plane);

@@ -18,6 +18,9 @@ struct core_set {
   uint64_t word[WORDS]; /* one bit a core */
 };
 
+/* Particles that are worth a thread that nobody asked for: about where two threads begin to gain. */
+enum { THREAD_LEAST = 4000 };
+
 struct place { /* what a rank tells the others of its node */
   struct core_set cores;
   int threads;
@@ -84,15 +87,15 @@ static void machine_destroy(struct machine *m)
 }
 
 /* The ranks of a node that were left the same cores as this one. */
-struct group {
+struct neighbours {
   int ranks, before; /* and those of them that come before */
   int threads, threads_before;
   bool apart; /* no other rank was left any of these cores */
 };
 
-static struct group group_of(const struct place *places, int count, int mine)
+static struct neighbours neighbours_of(const struct place *places, int count, int mine)
 {
-  struct group g = {.apart = true};
+  struct neighbours g = {.apart = true};
   for (int k = 0; k < count; k++) {
     if (memcmp(&places[k].cores, &places[mine].cores, sizeof places[k].cores) == 0) {
       g.ranks++;
@@ -108,7 +111,7 @@ static struct group group_of(const struct place *places, int count, int mine)
 }
 
 /* Why threads are not bound; NULL if they shall be. */
-static const char *reason_not_to(const struct machine *m, const struct group *g, enum binding binding)
+static const char *reason_not_to(const struct machine *m, const struct neighbours *g, enum binding binding)
 {
   if (binding == BIND_NONE) return "not bound";
   if (m->count == 0) return "not bound (the cores are not known)";
@@ -122,13 +125,13 @@ static const char *reason_not_to(const struct machine *m, const struct group *g,
   return NULL;
 }
 
-/* Thread t of this rank on a core of its own; the group's threads spread evenly over its cores. */
-static hwloc_cpuset_t core_of(const struct machine *m, const struct group *g, int t)
+/* Thread t of this rank on a core of its own; their threads spread evenly over its cores. */
+static hwloc_cpuset_t core_of(const struct machine *m, const struct neighbours *g, int t)
 {
   return m->set[(int64_t)m->count * (g->threads_before + t) / g->threads];
 }
 
-static bool bind_threads(const struct machine *m, const struct group *g, int threads)
+static bool bind_threads(const struct machine *m, const struct neighbours *g, int threads)
 {
   int failed = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : failed)
@@ -137,7 +140,7 @@ static bool bind_threads(const struct machine *m, const struct group *g, int thr
 }
 
 /* Units of this rank's threads, as "0-3,8". */
-static void name_cores(const struct machine *m, const struct group *g, int threads, char out[64])
+static void name_cores(const struct machine *m, const struct neighbours *g, int threads, char out[64])
 {
   hwloc_cpuset_t all = hwloc_bitmap_alloc();
   for (int t = 0; t < threads; t++) hwloc_bitmap_or(all, all, core_of(m, g, t));
@@ -187,14 +190,15 @@ char *topology_plan(struct comm *comm, int wanted, enum binding binding)
   MPI_Comm_rank(node, &mine);
   struct place *places = mem_alloc((size_t)local, sizeof *places), place = {.cores = machine->cores};
   MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);
-  const int share = machine->count / group_of(places, local, mine).ranks;
+  const int share = machine->count / neighbours_of(places, local, mine).ranks;
+  comm->thread_least = wanted > 0 ? 0 : THREAD_LEAST;
   comm->threads = place.threads = wanted > 0 ? wanted : share > 1 ? share : 1;
   MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);
-  const struct group group = group_of(places, local, mine);
-  const char *reason = reason_not_to(machine, &group, binding);
-  if (!reason && !bind_threads(machine, &group, comm->threads)) reason = "not bound (the system refuses)";
+  const struct neighbours beside = neighbours_of(places, local, mine);
+  const char *reason = reason_not_to(machine, &beside, binding);
+  if (!reason && !bind_threads(machine, &beside, comm->threads)) reason = "not bound (the system refuses)";
   char names[64] = "";
-  if (!reason) name_cores(machine, &group, comm->threads, names);
+  if (!reason) name_cores(machine, &beside, comm->threads, names);
   if (reason && binding == BIND_CORE) log_warn("--bind core: %s", reason);
   char *line = describe(comm, node, machine->node_cores, reason ? reason : "bound", names);
   MPI_Comm_free(&node);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 static const char temp_suffix[] = ".part";
 
@@ -29,6 +30,12 @@ bool file_is_folder(const char *path)
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+bool file_is_writable(const char *path)
+{
+  struct stat status;
+  return stat(path, &status) == 0 && (status.st_mode & 0222) != 0;
+}
+
 char *file_join(const char *folder, const char *name)
 {
   const size_t size = strlen(folder) + strlen(name) + 2;
@@ -39,15 +46,44 @@ char *file_join(const char *folder, const char *name)
 
 /* The process and the clock tell writers apart, on one machine or on several: an orphan of a lost node must
  * not write into the file of the run that replaced it. */
-char *file_temp_name(const char *target)
+char *file_temp_name(const char *target, int64_t generation)
 {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  const size_t size = strlen(target) + 64;
+  const size_t size = strlen(target) + 96;
   char *name = mem_alloc(size, 1);
-  snprintf(name, size, "%s.%lx-%llx%s", target, (unsigned long)getpid(),
+  snprintf(name, size, "%s.%lld-%lx-%llx%s", target, (long long)generation, (unsigned long)getpid(),
            (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec, temp_suffix);
   return name;
+}
+
+/* The generation in a temporary's name, and its target; false where file_temp_name() made no such name. */
+static bool parse_temp_name(const char *name, int64_t *generation, char *target, size_t size)
+{
+  long long number;
+  unsigned long process;
+  unsigned long long clock;
+  char again[96];
+  const char *dot = ends_with(name, temp_suffix) ? name + strlen(name) - strlen(temp_suffix) : NULL;
+  while (dot && dot > name && *--dot != '.') continue;
+  if (!dot || dot == name || (size_t)(dot - name) >= size ||
+      sscanf(dot, ".%lld-%lx-%llx", &number, &process, &clock) != 3)
+    return false;
+  snprintf(again, sizeof again, ".%lld-%lx-%llx%s", number, process, clock, temp_suffix);
+  snprintf(target, size, "%.*s", (int)(dot - name), name);
+  *generation = number;
+  return strcmp(again, dot) == 0;
+}
+
+int64_t file_number(const char *name, const char *prefix, int width, const char *suffix)
+{
+  char again[256];
+  if (strncmp(name, prefix, strlen(prefix)) != 0) return -1;
+  errno = 0;
+  const long long number = strtoll(name + strlen(prefix), NULL, 10);
+  if (errno != 0 || number < 0) return -1;
+  snprintf(again, sizeof again, "%s%0*lld%s", prefix, width, number, suffix);
+  return strcmp(name, again) == 0 ? number : -1;
 }
 
 static int sync_path(const char *path, int flags, struct error *err)
@@ -126,9 +162,9 @@ static int write_bytes(int fd, const char *bytes, size_t size)
   return 0;
 }
 
-int file_write(const char *target, const void *bytes, size_t size, struct error *err)
+int file_write(const char *target, int64_t generation, const void *bytes, size_t size, struct error *err)
 {
-  char *temp = file_temp_name(target);
+  char *temp = file_temp_name(target, generation);
   int code = FIRN_OK;
   const int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   int reason = fd < 0 ? errno : write_bytes(fd, bytes, size);
@@ -143,12 +179,17 @@ int file_write(const char *target, const void *bytes, size_t size, struct error 
   return code;
 }
 
-int file_remove_stale(const char *folder)
+int file_remove_stale(const char *folder, int64_t generation, bool (*is_target)(const char *name))
 {
   struct file_list *stale = NULL;
   if (file_list_create(&stale, folder, "", temp_suffix, NULL) != FIRN_OK) return 0;
   int removed = 0;
   for (int i = 0; i < stale->count; i++) {
+    char target[256];
+    int64_t writer;
+    if (!parse_temp_name(stale->names[i], &writer, target, sizeof target) || writer < 1 ||
+        writer >= generation || !is_target(target))
+      continue;
     char *path = file_join(folder, stale->names[i]);
     removed += unlink(path) == 0;
     mem_free(path);
@@ -187,6 +228,20 @@ int file_check_readable(const char *path, struct error *err)
   return code;
 }
 
+/* Reads on until size bytes or the end; how many, or -1 with errno. */
+static ssize_t read_fully(int fd, char *bytes, size_t size)
+{
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = read(fd, bytes + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += (size_t)got;
+  }
+  return (ssize_t)done;
+}
+
 int file_read(const char *path, size_t limit, char **out, size_t *size, struct error *err)
 {
   int fd;
@@ -199,14 +254,8 @@ int file_read(const char *path, size_t limit, char **out, size_t *size, struct e
                      expected, limit);
   }
   char *bytes = mem_alloc(expected + 1, 1);
-  size_t done = 0;
-  while (done < expected) {
-    const ssize_t got = read(fd, bytes + done, expected - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) code = error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(errno));
-    if (got <= 0) break;
-    done += (size_t)got;
-  }
+  const ssize_t done = read_fully(fd, bytes, expected);
+  if (done < 0) code = error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(errno));
   close(fd);
   if (code != FIRN_OK) {
     mem_free(bytes);
@@ -214,8 +263,50 @@ int file_read(const char *path, size_t limit, char **out, size_t *size, struct e
   }
   bytes[done] = '\0';
   *out = bytes;
-  if (size) *size = done;
+  if (size) *size = (size_t)done;
   return FIRN_OK;
+}
+
+bool file_begins_with(const char *path, const void *bytes, size_t size)
+{
+  char found[1024];
+  int fd;
+  size_t length;
+  if (size > sizeof found || open_regular(path, &fd, &length, NULL) != FIRN_OK) return false;
+  const bool same = read_fully(fd, found, size) == (ssize_t)size && memcmp(found, bytes, size) == 0;
+  close(fd);
+  return same;
+}
+
+int file_check_replaceable(const char *path, bool known, const char *what, struct error *err)
+{
+  struct stat status;
+  if (known || stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return FIRN_OK;
+  return error_set(err, FIRN_EINPUT,
+                   "%s is there and is not %s, so it stays: give another name, or remove it", path, what);
+}
+
+int file_hash(const char *path, size_t most, uint64_t *hash, struct error *err)
+{
+  const size_t size = 1 << 20;
+  int fd;
+  size_t length;
+  const int code = open_regular(path, &fd, &length, err);
+  if (code != FIRN_OK) return code;
+  char *piece = mem_alloc(size, 1);
+  XXH3_state_t *state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  ssize_t got;
+  while ((got = read_fully(fd, piece, size < most ? size : most)) > 0) {
+    XXH3_64bits_update(state, piece, (size_t)got);
+    most -= (size_t)got;
+  }
+  const int reason = got < 0 ? errno : 0;
+  *hash = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  mem_free(piece);
+  close(fd);
+  return reason ? error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(reason)) : FIRN_OK;
 }
 
 int file_name_order(const char *a, const char *b)

@@ -2,9 +2,9 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "firn/firn.h"
-#include "io/frame.h"
-#include "launch.h"
-#include "sim.h"
+#include "io/particles/frame.h"
+#include "run/launch.h"
+#include "sim/sim.h"
 
 #include <math.h>
 #include <string.h>
@@ -139,9 +139,9 @@ int firn_sim_advance_to_frame(struct firn_sim *sim, int64_t frame, struct firn_e
 {
   struct error error = {0};
   int code;
-  if (frame < sim->sim->frame || (frame == sim->sim->frame && !sim->sim->on_frame))
+  if (frame < sim->sim->clock.frame || (frame == sim->sim->clock.frame && !sim->sim->clock.on_frame))
     code = error_set(&error, FIRN_EINPUT, "frame %lld lies in the past: the simulation is at %.9g s",
-                     (long long)frame, sim->sim->time);
+                     (long long)frame, sim->sim->clock.time);
   else
     code = sim_advance_to_frame(sim->sim, frame, &error);
   return export_error(code, &error, err);
@@ -151,28 +151,28 @@ int firn_sim_write_frame(struct firn_sim *sim, struct firn_error *err)
 {
   struct error error = {0};
   struct sim *s = sim->sim;
-  if (!s->on_frame)
+  if (!s->clock.on_frame)
     return export_error(error_set(&error, FIRN_EINPUT,
                                   "the simulation is between frames %lld and %lld: advance to one first",
-                                  (long long)s->frame, (long long)s->frame + 1),
+                                  (long long)s->clock.frame, (long long)s->clock.frame + 1),
                         &error, err);
-  const struct frame_info info = {.index = s->frame, .step = s->step, .time = s->time};
+  const struct frame_info info = {.index = s->clock.frame, .step = s->clock.step, .time = s->clock.time};
   int code = frame_write(&s->comm, s->scene, s->p, &info, &error);
   if (code) return export_error(code, &error, err);
-  if (s->comm.rank == 0) code = frame_write_series(s->scene, &error);
+  if (s->comm.rank == 0) code = frame_write_series(s->scene, 0, &error);
   return export_error(comm_agree(&s->comm, code, &error), &error, err);
 }
 
 void firn_sim_get_info(const struct firn_sim *sim, struct firn_sim_info *info)
 {
   const struct sim *s = sim->sim;
-  *info = (struct firn_sim_info){.time = s->time,
+  *info = (struct firn_sim_info){.time = s->clock.time,
                                  .last_step = s->report.dt,
-                                 .step = s->step,
-                                 .frame = s->frame,
-                                 .on_frame = s->on_frame,
-                                 .particles = s->particles,
-                                 .removed = s->removed};
+                                 .step = s->clock.step,
+                                 .frame = s->clock.frame,
+                                 .on_frame = s->clock.on_frame,
+                                 .particles = s->totals.particles,
+                                 .removed = s->totals.removed};
 }
 
 void firn_sim_get_particles(const struct firn_sim *sim, struct firn_particles *particles)

@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # The static checks: what a reviewer would find by reading, found by a machine in seconds.
-#   tests/check.sh [BUILD]      BUILD is a configured build folder, default build/release (its include paths are used)
+#   tests/check.sh [BUILD [CHECK...]]   BUILD is a configured build folder, default build/release (its include paths are used);
+#                                       CHECK is one of format, headers, mpi, layers, leftovers,
+#                                       scripts, names, default all
 # Every check prints its complaints as "file: reason"; the exit code is 1 if there was any. Warnings as errors
-# need a whole build and are a test of their own (tests/warnings.sh).
+# take longer and are a test of their own (tests/warnings.sh).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 build=${1:-build/release}
+checks=("${@:2}")
+[ ${#checks[@]} -gt 0 ] || checks=(format headers mpi layers leftovers scripts names)
+# shellcheck source=tests/skip.sh
+. tests/skip.sh
 failures=$(mktemp) || exit 1
-trap 'rm -f "$failures"' EXIT
+trap 'rm -f "$failures" "$failures.format"' EXIT
 
 complain() {
   echo "$*" | tee -a "$failures" >&2
@@ -17,7 +23,7 @@ complain() {
 sources() { # patterns...
   local names=() pattern
   for pattern in "$@"; do names+=(-o -name "$pattern"); done
-  find src include decomposition io tests jobs .ci \( "${names[@]:1}" \) -type f | LC_ALL=C sort
+  find src include decomposition io tests jobs packaging .ci \( "${names[@]:1}" \) -type f | LC_ALL=C sort
 }
 
 # The code without comments, which may well talk about MPI; line numbers are kept.
@@ -29,18 +35,21 @@ code_of() {
 
 # Formatting differs between versions of clang-format: the one that decides is Debian 12's.
 check_format() {
-  local tool version file
+  local tool version
   for tool in clang-format-14 clang-format; do
     version=$("$tool" --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
     [ "$version" = 14 ] && break
   done
   if [ "$version" != 14 ]; then
-    echo "format: not checked, it takes clang-format 14 and here is ${version:-none}"
+    skipped "format: it takes clang-format 14, and here is ${version:-none}"
     return
   fi
-  sources '*.c' '*.h' | while read -r file; do
-    "$tool" --dry-run -Werror "$file" >/dev/null 2>&1 || complain "$file: not formatted; run $tool -i $file"
-  done
+  # Many files a call: most of its time is its start.
+  sources '*.c' '*.h' | xargs -r -n 40 -P 2 "$tool" --dry-run -Werror >"$failures.format" 2>&1 || {
+    grep -q ': error: ' "$failures.format" || complain "format: $tool failed: $(head -n 1 "$failures.format")"
+  }
+  sed -n 's/^\([^: ]*\):[0-9]*:[0-9]*: error: .*/\1/p' "$failures.format" | LC_ALL=C sort -u |
+    while read -r file; do complain "$file: not formatted; run $tool -i $file"; done
 }
 
 # Each header compiles as the only line of a program, with the include paths of the build.
@@ -74,19 +83,22 @@ check_mpi() {
   done
 }
 
-# Where a file or an included path stands in the table of docs/architecture.md; includes may go to the same or a smaller number.
+# The layers of docs/architecture.md, one line a folder; includes may go to the same or a smaller number.
 layer_of() {
   case $1 in
-    src/base/* | src/simd* | include/*) echo 0 ;;
+    src/base/* | include/*) echo 0 ;;
     src/material/*) echo 1 ;;
-    src/particles* | src/grid* | src/kernel.h | src/levelset/*) echo 2 ;;
-    src/kernel* | src/crew* | src/transfer* | src/contact* | src/reorder* | src/bodies/* | src/solver/*) echo 3 ;;
-    decomposition/*) echo 4 ;;
-    io/*) echo 5 ;;
-    src/main.c | src/cmd_* | src/commands.h | src/api.c) echo 8 ;;
-    src/render/*) echo 7 ;;
-    src/*) echo 6 ;; # the simulation: src/sim.c and what it is made of
-    *) echo 9 ;;
+    src/grid/* | src/levelset/*) echo 2 ;;
+    src/bodies/*) echo 3 ;;
+    src/kernels/*) echo 4 ;;
+    src/solver/*) echo 5 ;;
+    decomposition/*) echo 6 ;;
+    io/*) echo 7 ;;
+    src/seeding/*) echo 8 ;;
+    src/sim/*) echo 9 ;;
+    src/run/* | src/render/*) echo 10 ;;
+    src/commands/* | src/api.c) echo 11 ;;
+    *) complain "$1: in no folder of the layers" ;;
   esac
 }
 
@@ -125,12 +137,16 @@ check_scripts() {
   done
 }
 
-check_format
-check_headers
-check_mpi
-check_layers
-check_leftovers
-check_scripts
+# A file that a page or a comment names is there. Tests make files of their own and are left out.
+check_names() {
+  local name file
+  { sources '*.c' '*.h' | grep -v '^tests/'; ls docs/*.md README.md scenes/README.md; } | xargs grep -n -o -H -E \
+    '\b(src|io|decomposition|tests|docs|jobs)/[A-Za-z0-9_/-]+\.(c|h|md|sh|py|yml)\b' | while IFS=: read -r file line name; do
+    [ -e "$name" ] || [ -e "src/$name" ] || complain "$file:$line: names $name, which does not exist"
+  done
+}
+
+for check in "${checks[@]}"; do "check_$check"; done
 count=$(wc -l <"$failures")
 [ "$count" -eq 0 ] || { echo "static checks: $count complaints" >&2 && exit 1; }
 echo "static checks: all good"

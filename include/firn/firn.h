@@ -79,7 +79,8 @@ const char *firn_scene_name(const struct firn_scene *scene);
 const char *firn_scene_output(const struct firn_scene *scene);
 const char *firn_scene_resolved(const struct firn_scene *scene);
 double firn_scene_end(const struct firn_scene *scene);         /* s */
-double firn_scene_frame_rate(const struct firn_scene *scene);  /* 1/s; frame k is at time k / rate */
+double firn_scene_frame_rate(const struct firn_scene *scene);  /* 1/s; frame k is at time k / rate, but for
+                                                                  the last one: it is at the end */
 int64_t firn_scene_last_frame(const struct firn_scene *scene); /* frames are 0 ... this, both included */
 
 /* A running simulation: the state at one time, spread over the ranks of its communicator. */
@@ -95,11 +96,13 @@ int firn_sim_create(struct firn_sim **out, MPI_Comm comm, const struct firn_scen
 void firn_sim_destroy(struct firn_sim **sim);
 
 /* Collective. One time step, of the length that the scene's rule gives, cut so that it does not go past the
- * next frame. It may be several half steps inside; the state is then the one after the last of them. */
+ * next frame or the scene's end. It may be several half steps inside; the state is then the one after the
+ * last of them. */
 int firn_sim_step(struct firn_sim *sim, struct firn_error *err);
 
-/* Collective. Steps until the time is exactly frame / frame_rate. The frame it stands on is no work; one
- * that lies in the past is FIRN_STATUS_INPUT. May go beyond the scene's end. */
+/* Collective. Steps until the time is exactly that of the frame: frame / frame_rate, or the scene's end for
+ * its last frame. The frame it stands on is no work; one that lies in the past is FIRN_STATUS_INPUT. May go
+ * beyond the scene's end. */
 int firn_sim_advance_to_frame(struct firn_sim *sim, int64_t frame, struct firn_error *err);
 
 /* Collective. Writes the state as <output>/frames/frame_<frame>.h5, complete or not at all, and renews the

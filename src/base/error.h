@@ -15,6 +15,7 @@ enum {
   FIRN_EDIVERGE = -4, /* the simulation itself cannot go on */
   FIRN_ESTALE = -5,   /* another start of the same run has taken over */
   FIRN_EDAMAGED = -6, /* a file is not what was written */
+  FIRN_EFORMAT = -7,  /* a sound file of a format version that this Firn does not read */
 };
 
 struct error {

@@ -6,6 +6,7 @@
  */
 #include "base/fmath.h"
 
+#include "base/simd.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -93,6 +94,20 @@ double fmath_atan2(double y, double x)
   const double angle = b <= a ? small_atan(b / a) : 0x1.921fb54442d18p+0 - small_atan(a / b);
   const double upper = x < 0.0 ? 0x1.921fb54442d18p+1 - angle : angle;
   return y < 0.0 ? -upper : upper;
+}
+
+/* With lanes as the portable build has them, whatever the CPU: this file is built for no other. */
+double fmath_asinh(double x)
+{
+  const double a = fabs(x), above = a + a * a / (1.0 + sqrt(1.0 + a * a));
+  return copysign(vd_log1p(vd_set(above))[0], x);
+}
+
+/* From logarithm and exponential, and one step of Newton's. */
+double fmath_cbrt(double x)
+{
+  const double y = vd_exp(vd_log(vd_set(x)) / vd_set(3.0))[0];
+  return y - (y * y * y - x) / (3.0 * y * y);
 }
 
 void fmath_rotate(const double k[3], double sine, double cosine, const double a[3], double out[3])

@@ -16,6 +16,12 @@ void fmath_sincos_degrees(double degrees, double *sine, double *cosine);
 /* Angle of the point (x, y) in (-pi, pi], to about 2 ulp; 0 for the origin. */
 double fmath_atan2(double y, double x);
 
+/* To about 2 ulp for |x| < 1e15. */
+double fmath_asinh(double x);
+
+/* To about 1 ulp for normal x > 0. */
+double fmath_cbrt(double x);
+
 /* a turned about the unit vector k by the angle with this sine and cosine (Rodrigues). out may not be a. */
 void fmath_rotate(const double k[3], double sine, double cosine, const double a[3], double out[3]);
 

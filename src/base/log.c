@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct {
@@ -12,6 +13,7 @@ static struct {
   atomic_llong step;
   _Atomic(const char *) phase;
   atomic_ullong beats;
+  bool draws; /* progress */
   bool progress_shown;
   void (*abort_job)(int code);
 } sink = {.level = LOG_INFO, .step = -1, .phase = "start"};
@@ -28,7 +30,7 @@ void log_set_step(long long step)
   sink.step = step;
 }
 
-void log_set_phase(const char *phase)
+void log_heartbeat(const char *phase)
 {
   atomic_store_explicit(&sink.phase, phase, memory_order_relaxed);
   atomic_fetch_add_explicit(&sink.beats, 1, memory_order_relaxed);
@@ -63,6 +65,11 @@ static void print_line(const char *prefix, const char *format, va_list args)
     va_end(args);                                                                                            \
   } while (0)
 
+void log_report(const char *format, ...)
+{
+  PRINT_AT(LOG_QUIET, "");
+}
+
 void log_info(const char *format, ...)
 {
   PRINT_AT(LOG_INFO, "");
@@ -78,15 +85,25 @@ void log_debug(const char *format, ...)
   PRINT_AT(LOG_DEBUG, "debug: ");
 }
 
-/* Under mpirun stderr is a pipe even on a terminal, but stdout of rank 0 is not. */
+/* Under mpirun stderr is a pipe and stdout a pseudo-terminal, whatever the user has. The pipe's other end is
+ * the launcher's, our parent, and its stderr is the user's. */
 static bool on_terminal(void)
 {
-  return isatty(STDERR_FILENO) || isatty(STDOUT_FILENO);
+  char path[64], target[64] = "";
+  if (isatty(STDERR_FILENO)) return true;
+  snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)getppid());
+  if (readlink(path, target, sizeof target - 1) < 0) return false;
+  return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
+}
+
+void log_show_progress(enum log_bar bar)
+{
+  sink.draws = bar == LOG_BAR_ALWAYS || (bar == LOG_BAR_AUTO && on_terminal());
 }
 
 void log_progress(const char *format, ...)
 {
-  if (sink.rank != 0 || sink.level < LOG_INFO || !on_terminal()) return;
+  if (sink.rank != 0 || sink.level < LOG_INFO || !sink.draws) return;
   fputs("\r\033[K", stderr);
   va_list args;
   va_start(args, format);

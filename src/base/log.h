@@ -15,7 +15,7 @@ void log_set_step(long long step);
 
 /* What the run was last seen doing (a string that stays), and a sign of life for whoever watches it from
  * another thread. */
-void log_set_phase(const char *phase);
+void log_heartbeat(const char *phase);
 
 struct log_pulse {
   unsigned long long beats; /* signs of life so far */
@@ -24,12 +24,20 @@ struct log_pulse {
 };
 struct log_pulse log_pulse(void);
 
+/* What was asked for by name: printed at any level. */
+void log_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Draws over the last line when stderr is a terminal; does nothing otherwise. Any rank may call, rank 0
- * draws. */
+/* Whether progress is drawn. Auto: where stderr is a terminal, or where it is a pipe of a launcher (mpirun)
+ * whose own stderr is one. A launcher that runs elsewhere, or writes to a file, shows no terminal. */
+enum log_bar { LOG_BAR_AUTO, LOG_BAR_ALWAYS, LOG_BAR_NEVER };
+void log_show_progress(enum log_bar bar);
+
+/* Draws over the last line, where progress is shown; does nothing otherwise. Any rank may call, rank 0 draws.
+ */
 void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints on any rank with its number and step, then ends the job. */
@@ -38,5 +46,13 @@ _Noreturn void firn_fatal(const char *format, ...) __attribute__((format(printf,
 /* For mistakes in Firn itself; stays on in release builds where it is not in an inner loop. */
 #define FIRN_ASSERT(condition)                                                                               \
   ((condition) ? (void)0 : firn_fatal("bug in Firn: %s fails at %s:%d", #condition, __FILE__, __LINE__))
+
+/* For checks of whole structures (grid_is_valid() and the like), whose cost only debug builds and tests pay.
+ */
+#ifdef FIRN_DEBUG
+#define FIRN_DEBUG_ASSERT(condition) FIRN_ASSERT(condition)
+#else
+#define FIRN_DEBUG_ASSERT(condition) ((void)0)
+#endif
 
 #endif

@@ -69,6 +69,15 @@ void *mem_resize(void *block, size_t old_count, size_t new_count, size_t size)
   return grown;
 }
 
+void *mem_reserve(void *block, int64_t *capacity, int64_t wanted, size_t size)
+{
+  if (wanted <= *capacity) return block;
+  const int64_t room = wanted + wanted / 2 + 64;
+  block = mem_resize(block, (size_t)*capacity, (size_t)room, size);
+  *capacity = room;
+  return block;
+}
+
 void mem_trim(void *block, size_t count, size_t size)
 {
   struct header header;

@@ -25,6 +25,7 @@ void body_finish(struct body *body)
 void body_destroy(struct body *body)
 {
   motion_destroy(&body->motion);
+  ramp_destroy(&body->heating);
   shape_destroy(&body->shape);
 }
 
@@ -38,7 +39,7 @@ static void turn_shape(const struct body *body, const double turn[9], struct bod
     out->axis[row] = vec_dot(t, s->axis);
     out->center[row] = pose->origin[row] - vec_dot(t, body->pivot);
     for (int k = 0; k < 3; k++)
-      out->frame[3 * row + k] = t[0] * s->frame[k] + t[1] * s->frame[3 + k] + t[2] * s->frame[6 + k];
+      out->axes[3 * row + k] = t[0] * s->axes[k] + t[1] * s->axes[3 + k] + t[2] * s->axes[6 + k];
   }
 }
 
@@ -114,6 +115,12 @@ bool body_may_touch(const struct body_pose *pose, const double x[3], double radi
 
 bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
 {
+  return body_collide_with(pose, x, v, pose->body->friction, NULL);
+}
+
+bool body_collide_with(const struct body_pose *pose, const double x[3], double v[3], double friction,
+                       struct body_touch *touch)
+{
   const struct body *body = pose->body;
   double n[3], carried[3], relative[3];
   if (shape_distance(&pose->shape, x, NULL) > 0.0) return false;
@@ -123,10 +130,11 @@ bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
   const double normal = vec_dot(relative, n);
   const bool sticks = body->sticky && (!body->sticky_steep || vec_dot(n, body->up) < body->sticky_cosine);
   if (!sticks && normal >= 0.0) return false; /* separating */
+  if (touch) *touch = (struct body_touch){{n[0], n[1], n[2]}, sticks};
 
   double slide[3];
   vec_axpy(relative, -normal, n, slide);
-  const double speed = vec_norm(slide), impulse = -body->friction * normal;
+  const double speed = vec_norm(slide), impulse = -friction * normal;
   if (sticks || speed <= impulse) {
     for (int d = 0; d < 3; d++) v[d] = carried[d];
     return true;
@@ -134,6 +142,11 @@ bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
   const double kept = 1.0 - impulse / speed;
   vec_axpy(carried, kept, slide, v);
   return true;
+}
+
+double body_temperature(const struct body *body, double time)
+{
+  return body->heating.count ? ramp_at(&body->heating, time) : body->temperature;
 }
 
 double body_max_speed_between(const struct body *body, double from, double to)

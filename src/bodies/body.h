@@ -6,6 +6,7 @@
 #ifndef FIRN_BODIES_BODY_H
 #define FIRN_BODIES_BODY_H
 
+#include "base/ramp.h"
 #include "bodies/motion.h"
 #include "levelset/shape.h"
 
@@ -25,7 +26,14 @@ struct body {
   bool sticky;           /* snow keeps the body's velocity wherever the distance is <= 0 */
   bool sticky_steep;     /* only where the normal has less than this part along `up` */
   double sticky_cosine;
-  double up[3]; /* against gravity */
+  double up[3];           /* against gravity */
+  double liquid_friction; /* Coulomb coefficient of liquid */
+  bool has_temperature;   /* else no heat passes into it */
+  double temperature;     /* K; that of the first key where there are keys */
+  struct ramp heating;    /* keys of the temperature over time (s); owned, empty for none */
+  bool measured;          /* force, torque and area are in the history */
+  bool color_given;       /* else pictures choose one */
+  double color[3];        /* linear reflectance, for pictures */
 };
 
 /* A body where it is at one moment. Cheap to make: once a body and time, not once a point. */
@@ -44,6 +52,9 @@ void body_destroy(struct body *body);
 
 void body_pose_at(const struct body *body, double time, struct body_pose *pose);
 
+/* K, of a body that has one. */
+double body_temperature(const struct body *body, double time);
+
 /* Velocity of the body's material at x (m/s). */
 void body_velocity(const struct body_pose *pose, const double x[3], double out[3]);
 
@@ -53,6 +64,14 @@ bool body_may_touch(const struct body_pose *pose, const double x[3], double radi
 /* Applies the collision to velocity v at x; returns true if the rule acted (v was changed, or held to the
  * body). */
 bool body_collide(const struct body_pose *pose, const double x[3], double v[3]);
+
+/* The same with another friction. Where the rule acts and `touch` is not NULL, it gets what the rule saw. */
+struct body_touch {
+  double normal[3];
+  bool sticks;
+};
+bool body_collide_with(const struct body_pose *pose, const double x[3], double v[3], double friction,
+                       struct body_touch *touch);
 
 /* Upper bound of the speed of any point of the body (m/s): at all times, and over the times from .. to. */
 double body_max_speed(const struct body *body);

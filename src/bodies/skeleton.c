@@ -33,7 +33,7 @@ static void move_bone(const struct bone *bone, double time, const struct bone_po
   struct motion_state s;
   double origin[3], shift[3], swing[3], local[3], spin[3], back[3];
   motion_at(bone->motion, time, &s);
-  vec_axpy(bone->pivot, 1.0, s.move, origin); /* where the pivot is, in the parent's frame */
+  vec_axpy(bone->pivot, 1.0, s.move, origin); /* where the pivot is, in the parent's coordinates */
   quaternion_rotate(s.turn, bone->pivot, shift);
   vec_sub(origin, shift, shift);
   place(parent, shift, pose->shift);

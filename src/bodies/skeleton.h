@@ -1,5 +1,5 @@
-/* Animated skeletons of capsules: bones that hang from each other, each with a motion of its own in the frame
- * of its parent. A figure that walks is made of them by `firn levelset`. */
+/* Animated skeletons of capsules: bones that hang from each other, each with a motion of its own in the
+ * coordinates of its parent. A figure that walks is made of them by `firn levelset`. */
 #ifndef FIRN_BODIES_SKELETON_H
 #define FIRN_BODIES_SKELETON_H
 

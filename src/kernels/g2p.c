@@ -1,23 +1,23 @@
-/* Grid to particles: method.md, steps 7 to 10. Results go to the scratch; the old state stays until the step
+/* Grid to particles: method.md, steps 7 to 10. Results go to the next state; the old one stays until the step
  * is accepted. */
 #include "kernels/stencil.h"
 
 #include <math.h>
 
-/* The bodies that a window's particles could touch. */
+/* The bodies that a pass's particles could touch. */
 struct near_bodies {
   const struct body_pose *first; /* all poses, in scene order */
   uint64_t mask;                 /* those near; a body beyond the 64th is always taken as near */
   int count;
 };
 
-static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_t window,
+static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_t pass_end,
                       struct near_bodies *near)
 {
   const struct grid *g = t->grid;
-  const struct grid_frame *frame = &g->frame;
+  const struct grid_geometry *geometry = &g->geometry;
   int32_t low[2] = {g->cell_y[c], g->cell_z[c]}, high[2] = {low[0], low[1]};
-  for (int32_t k = c + 1; k < window; k++) {
+  for (int32_t k = c + 1; k < pass_end; k++) {
     const int32_t at[2] = {g->cell_y[k], g->cell_z[k]};
     for (int d = 0; d < 2; d++) {
       if (at[d] < low[d]) low[d] = at[d];
@@ -29,8 +29,8 @@ static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_
   const double to[3] = {g->first + plane + 1.0, high[0] + 1.0, high[1] + 1.0};
   double center[3], radius2 = 0.0;
   for (int a = 0; a < 3; a++) {
-    center[frame->axis[a]] = frame->lower[a] + 0.5 * (from[a] + to[a]) * frame->spacing;
-    const double half = 0.5 * (to[a] - from[a]) * frame->spacing;
+    center[geometry->axis[a]] = geometry->lower[a] + 0.5 * (from[a] + to[a]) * geometry->spacing;
+    const double half = 0.5 * (to[a] - from[a]) * geometry->spacing;
     radius2 += half * half;
   }
   const double radius = 1.001 * sqrt(radius2);
@@ -42,15 +42,32 @@ static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_
   }
 }
 
-static int collide_lanes(const struct near_bodies *near, int count, const vd x[3], vd v[3])
+/* One particle against one body, with what the body takes of it where that is tallied. */
+static bool collide_tallied(const struct body_pose *pose, const double at[3], double mass, double friction,
+                            double v[3], struct body_tally *tally)
+{
+  const double before[3] = {v[0], v[1], v[2]};
+  if (!body_collide_with(pose, at, v, friction, NULL)) return false;
+  if (!tally) return true;
+  tally_collision(tally, pose, at, mass, before, v);
+  return true;
+}
+
+static int collide_lanes(const struct transfer *t, const struct batch *batch, const struct near_bodies *near,
+                         vm liquid, const vd x[3], vd v[3], struct body_tally *tallies)
 {
   int contacts = 0;
-  for (int l = 0; l < count; l++) {
+  for (int l = 0; l < batch->count; l++) {
     const double at[3] = {x[0][l], x[1][l], x[2][l]};
     double velocity[3] = {v[0][l], v[1][l], v[2][l]};
     bool acted = false;
-    for (int k = 0; k < near->count; k++)
-      if (k >= 64 || near->mask >> k & 1) acted |= body_collide(&near->first[k], at, velocity);
+    for (int k = 0; k < near->count; k++) {
+      if (k < 64 && !(near->mask >> k & 1)) continue;
+      const struct body_pose *pose = &near->first[k];
+      const double friction = liquid[l] ? pose->body->liquid_friction : pose->body->friction;
+      acted |= collide_tallied(pose, at, t->p->mass[batch->home[l]], friction, velocity,
+                               tallies ? &tallies[k] : NULL);
+    }
     if (!acted) continue;
     contacts++;
     for (int d = 0; d < 3; d++) v[d][l] = velocity[d];
@@ -81,21 +98,21 @@ struct extremes {
 };
 
 /* Cell keys of the new positions. */
-static void store_keys(const struct transfer *t, int32_t s, int count, const vd x[3],
+static void store_keys(const struct transfer *t, int32_t s, int count, vm counted, const vd x[3],
                        struct step_result *result)
 {
-  const struct grid_frame *frame = &t->grid->frame;
+  const struct grid_geometry *geometry = &t->grid->geometry;
   vm inside = ~(vm){0}, key = {0};
   for (int a = 0; a < 3; a++) {
-    const vd u = (x[frame->axis[a]] - vd_set(frame->lower[a])) * vd_set(frame->inverse);
-    const vm here = (u >= vd_set(0.0)) & (u <= vd_set((double)frame->cells[a]));
-    const vd base = stencil_floor(frame->support == 4 ? u : u + vd_set(0.5));
+    const vd u = (x[geometry->axis[a]] - vd_set(geometry->lower[a])) * vd_set(geometry->inverse);
+    const vm here = (u >= vd_set(0.0)) & (u <= vd_set((double)geometry->cells[a]));
+    const vd base = stencil_floor(geometry->support == 4 ? u : u + vd_set(0.5));
     inside &= here;
     key = key << GRID_INDEX_BITS | __builtin_convertvector(vd_select(here, base, vd_set(0.0)), vm);
   }
   key |= ~inside;
   memcpy(t->next->key + s, &key, (size_t)count * sizeof *t->next->key);
-  result->outside += vm_count(~inside & vm_first(count));
+  result->outside += vm_count(~inside & counted);
 }
 
 /* LANES particles between the gather and their new state. */
@@ -104,31 +121,73 @@ struct update {
   int32_t s;       /* the first */
   vd v[3];         /* grid velocity at the particle, less its share of the old one for FLIP */
   vd norm2;        /* of the velocity gradient, squared */
-  vd trial[9], jp; /* F_E and J_P */
-  struct snow_lanes material;
-  vm yielding; /* may be beyond the limits */
-  struct snow_returned found;
+  vd trial[9], jp; /* F_E and the plastic volume */
+  vd shear, flow;  /* of models that have them */
+  vm plastic, inverted;
+  vm liquid;                  /* g2p_heat says where these go, and what volume they have */
+  struct snow_lanes material; /* of snow */
+  vm yielding;                /* may be beyond the limits */
+  vd energy, affine2;         /* for the budget: elastic energy of the trial, and |B|^2 */
 };
 
 /* Batches that are brought back to the limits together. */
-enum { GROUP_BATCHES = WINDOW_GATHER / LANES, GROUP_LANES = (GROUP_BATCHES + STRETCH_MOST) * LANES };
+enum { ROUND_BATCHES = PASS_GATHER / LANES, ROUND_LANES = (ROUND_BATCHES + STRETCH_MOST) * LANES };
+
+/* Elastic energy of a batch (J). */
+static __attribute__((noinline)) vd elastic_energy(const struct transfer *t, const struct batch *batch,
+                                                   const vd f[9], vd jp, vd shear)
+{
+  struct material_lanes m;
+  vd upper[6], energy;
+  batch_materials(t, batch, &m);
+  const struct history h = {jp, shear};
+  material_left(&m, f, &h, upper, &energy);
+  return energy * batch_constant(t->p->stiffness, batch) * batch_constant(t->p->volume, batch);
+}
+
+static void budget_begin(const struct transfer *t, struct update *u)
+{
+  const struct particles *p = t->p;
+  u->shear = p->shear ? batch_load(p->shear, &u->batch) : vd_set(0.0);
+  u->energy = elastic_energy(t, &u->batch, u->trial, u->jp, u->shear);
+}
+
+/* Particle by particle: batches do depend on the cuts. */
+static void budget_end(const struct transfer *t, const struct update *u, const vd x[3], vd speed2,
+                       struct exact_sum energy[ENERGY_COUNT])
+{
+  const struct batch *batch = &u->batch;
+  const double scale = stencil_scale(&t->grid->geometry, OFFSET) * t->grid->geometry.inverse;
+  const vd m = batch_constant(t->p->mass, batch);
+  vd all = vd_set(0.5) * m * (speed2 + vd_set(scale) * u->affine2) + u->energy;
+  for (int d = 0; d < 3; d++) all -= m * vd_set(t->gravity[d]) * x[d];
+  for (int l = 0; l < batch->count; l++) exact_add(&energy[ENERGY_AFTER], all[l]);
+  if (!vm_any(u->plastic & vm_first(batch->count))) return;
+  const vd lost = u->energy - elastic_energy(t, batch, u->trial, u->jp, u->shear);
+  for (int l = 0; l < batch->count; l++)
+    if (u->plastic[l]) exact_add(&energy[ENERGY_PLASTIC], lost[l]);
+}
 
 /* Step 7 up to the trial F_E, from the particles' gathered rows. */
 static void update_begin(const struct transfer *t, int32_t s, int32_t left, const double *gathered,
                          const double *affine, struct update *u)
 {
   const struct particles *p = t->p;
-  const struct grid_frame *frame = &t->grid->frame;
+  const struct grid_geometry *geometry = &t->grid->geometry;
   u->s = s;
   u->batch = batch_at(t, s, left);
   vd rows[16], g[9], f[9];
   gathered_lanes(gathered, rows);
-  gathered_gradient(frame, rows, stencil_scale(frame, t->mls ? OFFSET : GRADIENT), g);
+  gathered_gradient(geometry, rows, stencil_scale(geometry, t->mls ? OFFSET : GRADIENT), g);
   if (t->affine && !t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
   if (t->affine) {
     vd b[9];
-    gathered_gradient(frame, rows, frame->spacing, b);
-    for (int k = 0; k < 9; k++) vd_stream_some(t->next->b[k] + s, b[k], u->batch.count);
+    gathered_gradient(geometry, rows, geometry->spacing, b);
+    for (int k = 0; k < 9; k++) vd_stream_some(t->next->p->b[k] + s, b[k], u->batch.count);
+    u->affine2 = vd_set(0.0);
+    for (int k = 0; k < 9 && t->budget; k++) u->affine2 += b[k] * b[k];
+  } else {
+    u->affine2 = vd_set(0.0);
   }
   for (int d = 0; d < 3; d++) u->v[d] = rows[1 + d];
   u->norm2 = vd_set(0.0);
@@ -138,16 +197,20 @@ static void update_begin(const struct transfer *t, int32_t s, int32_t left, cons
   }
   snow_multiply(g, f, u->trial);
   for (int k = 0; k < 9; k++) u->trial[k] = vd_fma(vd_set(t->dt), u->trial[k], f[k]);
-  u->material = batch_material(t, &u->batch);
   u->jp = batch_load(p->jp, &u->batch);
-  u->yielding = ~snow_is_elastic(&u->material, u->trial) & vm_first(u->batch.count);
+  u->plastic = u->inverted = u->liquid = (vm){0};
+  if (t->heat) u->liquid = batch_load(p->liquid, &u->batch) > vd_set(0.0);
+  if (t->budget) budget_begin(t, u);
+  if (!t->snow_alone) return;
+  u->material = batch_snow(t, &u->batch);
+  u->yielding = ~snow_is_elastic(&u->material, u->trial) & ~u->liquid & vm_first(u->batch.count);
 }
 
-/* The particles of a group that may yield, side by side. */
+/* The particles of a round that may yield, side by side. */
 struct yielding {
   int32_t count;
-  double f[9][GROUP_LANES], jp[GROUP_LANES], low[GROUP_LANES], high[GROUP_LANES];
-  double plastic[GROUP_LANES], inverted[GROUP_LANES]; /* masks */
+  double f[9][ROUND_LANES], jp[ROUND_LANES], low[ROUND_LANES], high[ROUND_LANES];
+  double plastic[ROUND_LANES], inverted[ROUND_LANES]; /* masks */
 };
 
 /* Lanes behind the last particle rest. */
@@ -180,15 +243,14 @@ ALWAYS_INLINE void yielding_return(struct yielding *y, int32_t at, int n)
   }
 }
 
-/* The plastic part of step 7: those who may yield are taken out of their batches, dealt with in batches of
- * their own and put back. */
-static void update_return(int n, struct update u[])
+/* The plastic part of step 7 for snow: those who may yield are taken out of their batches, dealt with in
+ * batches of their own and put back. */
+static void return_snow(int n, struct update u[])
 {
   struct yielding y; /* filled as far as it is used: clearing it would cost as much as the packing */
   y.count = 0;
   for (int b = 0; b < n; b++) {
     const vm mask = u[b].yielding;
-    u[b].found = (struct snow_returned){(vm){0}, (vm){0}};
     if (!vm_any(mask)) continue;
     for (int k = 0; k < 9; k++) vd_pack(y.f[k] + y.count, mask, u[b].trial[k]);
     vd_pack(y.jp + y.count, mask, u[b].jp);
@@ -210,19 +272,62 @@ static void update_return(int n, struct update u[])
     if (!vm_any(mask)) continue;
     for (int k = 0; k < 9; k++) u[b].trial[k] = vd_unpack(y.f[k] + at, mask, u[b].trial[k]);
     u[b].jp = vd_unpack(y.jp + at, mask, u[b].jp);
-    u[b].found.plastic = (vm)vd_unpack(y.plastic + at, mask, (vd)u[b].found.plastic);
-    u[b].found.inverted = (vm)vd_unpack(y.inverted + at, mask, (vd)u[b].found.inverted);
+    u[b].plastic = (vm)vd_unpack(y.plastic + at, mask, (vd)u[b].plastic);
+    u[b].inverted = (vm)vd_unpack(y.inverted + at, mask, (vd)u[b].inverted);
     at += vm_count(mask);
   }
 }
 
-/* Steps 8 to 10, and what the step must know of these particles. */
-static void update_end(struct transfer *t, const struct update *u, const struct near_bodies *near,
-                       struct extremes *most, struct step_result *result)
+/* And for any models. */
+static __attribute__((noinline)) void return_general(const struct transfer *t, struct update *u,
+                                                     struct step_result *result)
+{
+  struct material_lanes m;
+  struct returned found = {.plastic = (vm){0}};
+  struct history h = batch_history(t, &u->batch);
+  const vm live = vm_first(u->batch.count) & ~u->liquid;
+  batch_materials(t, &u->batch, &m);
+  result->limited += vm_count(material_reduce(&m, u->trial) & live);
+  if (vm_any(~material_is_elastic(&m, u->trial, &h) & live))
+    material_return(1, (const struct material_lanes *const[]){&m}, &u->trial, &h, &found);
+  u->jp = h.volume;
+  u->shear = h.shear;
+  u->flow = vd_select(found.flowing, vd_set(1.0), vd_set(0.0));
+  u->plastic = found.plastic & ~u->liquid;
+  u->inverted = found.inverted & ~u->liquid;
+}
+
+/* Squares of the speed of sound in the new state: for snow from its moduli alone, else from bounds of the
+ * stretches. */
+static vd sound_of(const struct transfer *t, const struct update *u)
 {
   const struct particles *p = t->p;
-  const struct scratch *next = t->next;
-  const struct grid_frame *frame = &t->grid->frame;
+  const struct batch *batch = &u->batch;
+  vd modulus;
+  if (t->snow_alone) {
+    vm clamped;
+    modulus = (u->material.lambda + vd_set(2.0) * u->material.mu) *
+              (snow_hardening(&u->material, u->jp, &clamped) * batch_constant(p->stiffness, batch));
+  } else {
+    struct material_lanes m;
+    batch_materials(t, batch, &m);
+    const struct stretch_bounds bounds = stretch_bound(u->trial);
+    const struct history h = {u->jp, u->shear};
+    modulus = material_wave(&m, &bounds, &h) * batch_constant(p->stiffness, batch);
+    if (t->implicit) modulus = vd_select(material_has_slope(&m), vd_set(0.0), modulus);
+  }
+  modulus = vd_select(u->liquid, vd_set(0.0), modulus);
+  return modulus * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
+}
+
+/* Steps 8 to 10, and what the step must know of these particles. */
+static void update_end(struct transfer *t, const struct update *u, const struct near_bodies *near,
+                       struct extremes *most, struct worker *worker)
+{
+  struct step_result *result = &worker->result;
+  const struct particles *p = t->p;
+  const struct particles *next = t->next->p;
+  const struct grid_geometry *geometry = &t->grid->geometry;
   const struct batch *batch = &u->batch;
   const int32_t s = u->s;
   const vm live = vm_first(batch->count);
@@ -230,41 +335,39 @@ static void update_end(struct transfer *t, const struct update *u, const struct 
   vd v[3], x[3];
   for (int k = 0; k < 9; k++) vd_stream_some(next->fe[k] + s, u->trial[k], batch->count);
   vd_stream_some(next->jp + s, u->jp, batch->count);
+  if (next->shear) vd_stream_some(next->shear + s, u->shear, batch->count);
+  if (next->flow) vd_stream_some(next->flow + s, u->flow, batch->count);
   for (int d = 0; d < 3; d++) {
     x[d] = batch_load(p->x[d], batch);
     v[d] = u->v[d];
     if (transfer_is_flip(t)) v[d] = vd_fma(vd_set(t->flip), batch_load(p->v[d], batch), v[d]);
   }
-  if (near->count) result->contacts += collide_lanes(near, batch->count, x, v);
+  if (near->count) result->contacts += collide_lanes(t, batch, near, u->liquid, x, v, worker->bodies);
 
   vd speed2 = zero;
   vm crossing = {0};
   for (int d = 0; d < 3; d++) {
     speed2 = vd_fma(v[d], v[d], speed2);
-    crossing |= vd_abs(dt * v[d]) > vd_set(frame->spacing);
+    crossing |= vd_abs(dt * v[d]) > vd_set(geometry->spacing);
     x[d] = vd_fma(dt, v[d], x[d]);
     vd_stream_some(next->v[d] + s, v[d], batch->count);
     vd_stream_some(next->x[d] + s, x[d], batch->count);
   }
-  store_keys(t, s, batch->count, x, result);
+  store_keys(t, s, batch->count, live & ~u->liquid, x, result);
+  crossing &= ~u->liquid;
+  if (t->budget) budget_end(t, u, x, speed2, worker->energy);
 
-  const struct snow_returned *found = &u->found;
   const vd all = speed2 + u->norm2 + u->jp + u->trial[0] + u->trial[4] + u->trial[8];
   const vm steep = dt * dt * u->norm2 > vd_set(0.25), broken = ~(vd_abs(all) <= vd_set(1e300));
-  if (vm_any((steep | found->inverted | crossing | broken) & live)) {
+  if (vm_any((steep | u->inverted | crossing | broken) & live)) {
     note_trouble(result, TROUBLE_GRADIENT, steep & live, s);
-    note_trouble(result, TROUBLE_INVERTED, found->inverted & live, s);
+    note_trouble(result, TROUBLE_INVERTED, u->inverted & live, s);
     note_trouble(result, TROUBLE_CROSSING, crossing & live, s);
     note_trouble(result, TROUBLE_NOT_FINITE, broken & live, s);
   }
-  result->plastic += vm_count(found->plastic & live);
+  result->plastic += vm_count(u->plastic & live);
   most->speed2 = vd_max(most->speed2, vd_select(live, speed2, zero));
-  if (!t->want_sound) return;
-  vm clamped;
-  const vd factor = snow_hardening(&u->material, u->jp, &clamped) * batch_constant(p->stiffness, batch);
-  const vd stiffness = (u->material.lambda + vd_set(2.0) * u->material.mu) * factor;
-  const vd sound2 = stiffness * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
-  most->sound2 = vd_max(most->sound2, vd_select(live, sound2, zero));
+  if (t->want_sound) most->sound2 = vd_max(most->sound2, vd_select(live, sound_of(t, u), zero));
 }
 
 /* Gathers for the particles of one run; particle s has row `row`. */
@@ -274,8 +377,8 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
   const struct grid *g = t->grid;
   const bool flip = transfer_is_flip(t), twice = t->affine && !t->mls;
   struct span span, mixed;
-  span_load(&span, g, plane, c, g->group[GROUP_VELOCITY]);
-  if (flip) span_load(&mixed, g, plane, c, g->group[GROUP_MOMENTUM]);
+  span_load(&span, g, plane, c, g->node[NODE_VELOCITY]);
+  if (flip) span_load(&mixed, g, plane, c, g->node[NODE_MOMENTUM]);
   for (; c < run; c++) {
     const uint32_t begin = (uint32_t)(g->cell_start[c] - s), end = (uint32_t)(g->cell_start[c + 1] - s);
     double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
@@ -293,17 +396,17 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
 
 /* Steps 7 to 10 for the particles from `first` on whose rows wait in the buffers, in batches that start at
  * multiples of LANES so that stores stay within cache lines; what does not fill a batch waits for the next
- * window, unless this is the last. Returns how many wait. */
-static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t first, int32_t waiting,
-                              bool last, const struct near_bodies *near, struct extremes *most,
-                              struct step_result *result)
+ * pass, unless this is the last. Returns how many wait. */
+static int32_t update_waiting(struct transfer *t, struct worker *worker, int32_t first, int32_t waiting,
+                              bool last, const struct near_bodies *near, struct extremes *most)
 {
+  const struct workspace *w = &worker->work;
   int32_t done = 0;
   bool more = true;
   while (more) {
-    struct update u[GROUP_BATCHES];
+    struct update u[ROUND_BATCHES];
     int n = 0;
-    while (n < GROUP_BATCHES) {
+    while (n < ROUND_BATCHES) {
       const int32_t whole = LANES - (first + done) % LANES, left = waiting - done;
       more = left >= whole || (last && left > 0);
       if (!more) break;
@@ -312,8 +415,11 @@ static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t f
                    w->out[1] + done * GATHERED_DOUBLES, &u[n++]);
       done += count;
     }
-    update_return(n, u);
-    for (int b = 0; b < n; b++) update_end(t, &u[b], near, most, result);
+    if (t->snow_alone)
+      return_snow(n, u);
+    else
+      for (int b = 0; b < n; b++) return_general(t, &u[b], &worker->result);
+    for (int b = 0; b < n; b++) update_end(t, &u[b], near, most, worker);
   }
   const size_t row = GATHERED_DOUBLES * sizeof(double);
   for (int k = 0; k < 2 && done < waiting; k++)
@@ -321,18 +427,22 @@ static int32_t update_waiting(struct transfer *t, struct workspace *w, int32_t f
   return waiting - done;
 }
 
-void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct step_result *result)
+void KERNEL(g2p)(void *arguments, struct worker *worker, int32_t plane)
 {
+  struct transfer *t = arguments;
+  struct workspace *w = &worker->work;
+  struct step_result *result = &worker->result;
   const struct grid *g = t->grid;
+  const int64_t plastic_before = result->plastic;
   const int32_t end = g->plane_cell[plane + 1];
   struct extremes most = {vd_set(0.0), vd_set(0.0)};
   struct near_bodies waiting_near = {.first = t->poses};
   int32_t waiting = 0;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end, WINDOW_GATHER), s = g->cell_start[c],
-                  n = g->cell_start[window] - s;
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_GATHER), s = g->cell_start[c],
+                  n = g->cell_start[pass_end] - s;
     struct near_bodies near;
-    find_near(t, plane, c, window, &near);
+    find_near(t, plane, c, pass_end, &near);
     const struct near_bodies here = near;
     near.mask |= waiting_near.mask;
     near.count = near.count > waiting_near.count ? near.count : waiting_near.count;
@@ -344,17 +454,18 @@ void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct 
       stencil_weigh(t, x, t->mls ? OFFSET : GRADIENT, w->records[0] + i / LANES);
       if (t->affine && !t->mls) stencil_weigh(t, x, OFFSET, w->records[1] + i / LANES);
     }
-    while (c < window) {
-      const int32_t run = stencil_run_end(g, c, window);
-      if (g->frame.support == 4)
+    while (c < pass_end) {
+      const int32_t run = stencil_run_end(g, c, pass_end);
+      if (g->geometry.support == 4)
         gather_run(t, w, plane, c, run, s, waiting, 4);
       else
         gather_run(t, w, plane, c, run, s, waiting, 3);
       c = run;
     }
-    waiting = update_waiting(t, w, s - waiting, waiting + n, window == end, &near, &most, result);
+    waiting = update_waiting(t, worker, s - waiting, waiting + n, pass_end == end, &near, &most);
   }
   vd_stream_end();
+  if (grid_plane_is_shared(g, plane)) result->shared_plastic += result->plastic - plastic_before;
   result->max_speed = fmax(result->max_speed, largest_root(most.speed2));
   result->max_sound = fmax(result->max_sound, largest_root(most.sound2));
 }

@@ -1,31 +1,48 @@
 /* The product with the Hessian of the elastic energy: gather the gradient, apply the tangent, scatter, in one
- * pass over the particles (method.md, step 6). The principal frames of F_E were kept by P2G. */
+ * pass over the particles (method.md, step 6). The principal axes of F_E were kept by P2G. */
 #include "kernels/stencil.h"
+
+static void snow_product(const struct kept *kept, int32_t s, const vd g[9], vd stress[9])
+{
+  vd u[9], sigma[3];
+  for (int k = 0; k < 9; k++) u[k] = vd_load(kept->u[k] + s);
+  for (int k = 0; k < 3; k++) sigma[k] = vd_load(kept->sigma[k] + s);
+  snow_tangent(u, sigma, vd_load(kept->mu + s), vd_load(kept->lambda + s), g, stress);
+}
+
+static void general_product(const struct kept *kept, int32_t s, const vd g[9], vd stress[9])
+{
+  struct tangent tangent;
+  for (int k = 0; k < 9; k++) tangent.u[k] = vd_load(kept->u[k] + s);
+  for (int k = 0; k < 6; k++) tangent.d[k] = vd_load(kept->d[k] + s);
+  for (int k = 0; k < 9; k++) tangent.pair[k / 3][k % 3] = vd_load(kept->pair[k] + s);
+  tangent_apply(&tangent, g, stress);
+}
 
 static void tangent_batch(const struct transfer *t, int32_t s, const double *gathered, struct records *rec,
                           double scale)
 {
-  const struct scratch *keep = t->next;
-  const struct grid_frame *frame = &t->grid->frame;
-  vd rows[16], g[9], u[9], sigma[3], stress[9], coefficient[3][3];
+  const struct grid_geometry *geometry = &t->grid->geometry;
+  vd rows[16], g[9], stress[9], coefficient[3][3];
   gathered_lanes(gathered, rows);
-  gathered_gradient(frame, rows, scale, g);
-  for (int k = 0; k < 9; k++) u[k] = vd_load(SCRATCH_U(keep)[k] + s);
-  for (int k = 0; k < 3; k++) sigma[k] = vd_load(SCRATCH_SIGMA(keep)[k] + s);
-  snow_tangent(u, sigma, vd_load(SCRATCH_MU(keep) + s), vd_load(SCRATCH_LAMBDA(keep) + s), g, stress);
+  gathered_gradient(geometry, rows, scale, g);
+  if (t->snow_alone)
+    snow_product(&t->kept, s, g, stress);
+  else
+    general_product(&t->kept, s, g, stress);
   for (int a = 0; a < 3; a++)
-    for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * vd_set(scale);
+    for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + geometry->axis[a]] * vd_set(scale);
   const vd zero[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)};
   stencil_values(rec, vd_set(0.0), zero, coefficient);
 }
 
-ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
-                                  int32_t window, int32_t end, const double *in, struct span *out,
-                                  bool *continued, int support)
+ALWAYS_INLINE void hessian_pass(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
+                                int32_t pass_end, int32_t end, const double *in, struct span *out,
+                                bool *continued, int support)
 {
   const struct grid *g = t->grid;
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
-  const int32_t s = g->cell_start[c], n = g->cell_start[window] - s, first = c;
+  const int32_t s = g->cell_start[c], n = g->cell_start[pass_end] - s, first = c;
   const int32_t foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   struct records *rec = w->records[0];
   struct span span;
@@ -35,8 +52,8 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
     batch_positions(t, &batch, x);
     stencil_weigh(t, x, linear, rec + i / LANES);
   }
-  while (c < window) {
-    const int32_t run = stencil_run_end(g, c, window);
+  while (c < pass_end) {
+    const int32_t run = stencil_run_end(g, c, pass_end);
     span_load(&span, g, plane, c, in);
     for (; c < run; c++) {
       const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
@@ -44,13 +61,12 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
                   SPAN_STRIDE0, SPAN_STRIDE1, support, w->out[0] + begin * GATHERED_DOUBLES);
     }
   }
-  const double scale = stencil_scale(&g->frame, linear);
+  const double scale = stencil_scale(&g->geometry, linear);
   for (int32_t i = 0; i < n; i += LANES)
     tangent_batch(t, s + i, w->out[0] + i * GATHERED_DOUBLES, rec + i / LANES, scale);
-  for (c = first; c < window;) {
-    const int32_t run = stencil_run_end(g, c, window);
-    const bool goes_on =
-        run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
+  for (c = first; c < pass_end;) {
+    const int32_t run = stencil_run_end(g, c, pass_end);
+    const bool goes_on = stencil_goes_on(g, c, run, end);
     span_begin(out, *continued);
     for (int32_t k = c; k < run; k++)
       scatter_cell(rec, (uint32_t)(g->cell_start[k] - s), (uint32_t)(g->cell_start[k + 1] - s),
@@ -62,9 +78,11 @@ ALWAYS_INLINE void hessian_window(const struct transfer *t, struct workspace *w,
   }
 }
 
-void KERNEL(hessian)(struct transfer *t, struct workspace *w, int32_t plane, enum grid_group in,
-                     enum grid_group out)
+void KERNEL(hessian)(void *arguments, struct worker *worker, int32_t plane)
 {
+  const struct hessian_arguments *a = arguments;
+  const struct transfer *t = a->transfer;
+  struct workspace *w = &worker->work;
   struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   if (g->plane_cell[plane] == end) return;
@@ -72,12 +90,16 @@ void KERNEL(hessian)(struct transfer *t, struct workspace *w, int32_t plane, enu
   struct span span;
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER);
-    if (g->frame.support == 4)
-      hessian_window(t, w, plane, c, window, end, g->group[in], &span, &continued, 4);
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER);
+    if (!continued && stencil_is_liquid(a->solid, c, pass_end)) {
+      c = pass_end;
+      continue;
+    }
+    if (g->geometry.support == 4)
+      hessian_pass(t, w, plane, c, pass_end, end, g->node[a->in], &span, &continued, 4);
     else
-      hessian_window(t, w, plane, c, window, end, g->group[in], &span, &continued, 3);
-    c = window;
+      hessian_pass(t, w, plane, c, pass_end, end, g->node[a->in], &span, &continued, 3);
+    c = pass_end;
   }
-  scatter_plane_end(g, plane, out, w->q);
+  scatter_plane_end(g, plane, a->out, w->q);
 }

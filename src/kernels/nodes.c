@@ -6,7 +6,11 @@
  * so it does not depend on who holds the tile. */
 #include "kernels/stencil.h"
 
-static const vm spread_scalar = VD_LANES(0, 0, 0, 0, 4, 4, 4, 4);
+/* A node's scalar in all its channels. */
+static inline vd spread_scalar(vd a)
+{
+  return VD_SHUFFLE(a, a, 0, 0, 0, 0, 4, 4, 4, 4);
+}
 
 static const vm scalar_channel = VD_LANES(-1, 0, 0, 0, -1, 0, 0, 0);
 
@@ -15,22 +19,24 @@ static inline vd vector_part(vd a)
   return (vd)((vm)a & ~scalar_channel);
 }
 
-/* 1 / mass in all channels of its node; 0 where no particle has weight. */
+/* 1 / mass in all channels of its node; 0 where no particle has weight to speak of. */
 static inline vd inverse_mass(vd momentum)
 {
-  const vd m = __builtin_shuffle(momentum, spread_scalar);
-  const vm active = m > vd_set(0.0);
+  const vd m = spread_scalar(momentum);
+  const vm active = m >= vd_set(GRID_LEAST_MASS);
   return vd_select(active, vd_set(1.0) / vd_select(active, m, vd_set(1.0)), vd_set(0.0));
 }
 
-/* Steps 1 and 4: GROUP_MOMENTUM becomes (mass, v), GROUP_VELOCITY becomes (0, v*). */
-void KERNEL(velocity)(struct transfer *t, int32_t begin, int32_t end)
+/* Steps 1 and 4: NODE_MOMENTUM becomes (mass, v), NODE_VELOCITY becomes (0, v*). */
+void KERNEL(velocity)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
+  (void)worker;
+  const struct transfer *t = arguments;
   const double *g = t->gravity;
   const vd gravity = VD_LANES(0, g[0], g[1], g[2], 0, g[0], g[1], g[2]), dt = vd_set(t->dt),
            zero = vd_set(0.0);
   const bool fused = transfer_is_fused(t);
-  double *momentum = t->grid->group[GROUP_MOMENTUM], *velocity = t->grid->group[GROUP_VELOCITY];
+  double *momentum = t->grid->node[NODE_MOMENTUM], *velocity = t->grid->node[NODE_VELOCITY];
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
     const vd mp = vd_load_aligned(momentum + k), inverse = inverse_mass(mp);
     const vm active = inverse > zero;
@@ -42,11 +48,13 @@ void KERNEL(velocity)(struct transfer *t, int32_t begin, int32_t end)
   }
 }
 
-/* GROUP_MOMENTUM becomes v(n+1) - flip v(n): FLIP gathers v_p = flip v_p + sum w (v(n+1) - flip v(n)). */
-void KERNEL(mix)(struct transfer *t, int32_t begin, int32_t end)
+/* NODE_MOMENTUM becomes v(n+1) - flip v(n): FLIP gathers v_p = flip v_p + sum w (v(n+1) - flip v(n)). */
+void KERNEL(mix)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
-  double *momentum = t->grid->group[GROUP_MOMENTUM];
-  const double *velocity = t->grid->group[GROUP_VELOCITY];
+  (void)worker;
+  const struct transfer *t = arguments;
+  double *momentum = t->grid->node[NODE_MOMENTUM];
+  const double *velocity = t->grid->node[NODE_VELOCITY];
   const vd flip = vd_set(-t->flip);
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES)
     vd_store_aligned(momentum + k,
@@ -54,72 +62,167 @@ void KERNEL(mix)(struct transfer *t, int32_t begin, int32_t end)
 }
 
 /* 1 in all channels of the nodes that are not in contact. */
-static inline vm free_nodes(vd velocity)
+static inline vm free_nodes(vd fixed)
 {
-  return __builtin_shuffle(velocity, spread_scalar) == vd_set(0.0);
+  return spread_scalar(fixed) == vd_set(0.0);
 }
 
-void KERNEL(cr_product)(struct grid *grid, double factor, int32_t begin, int32_t end,
-                        struct exact_sum dots[4])
+/* ar := free (r + factor W^-1 ar); sums <r,r>, <r,ar>, <ar,ar>, <ar,ap>. */
+void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
-  const double *momentum = grid->group[GROUP_MOMENTUM], *velocity = grid->group[GROUP_VELOCITY],
-               *r = grid->group[GROUP_R];
-  const double *ap = grid->group[GROUP_AP];
-  double *ar = grid->group[GROUP_AR];
+  const struct cr_vectors *c = arguments;
   for (int32_t tile = begin; tile < end; tile++) {
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd mp = vd_load_aligned(momentum + k), m = __builtin_shuffle(mp, spread_scalar),
-               rk = vd_load_aligned(r + k);
-      const vd product = vd_fma(vd_set(factor) * inverse_mass(mp), vd_load_aligned(ar + k), rk);
-      const vd ark = vd_select(free_nodes(vd_load_aligned(velocity + k)), product, vd_set(0.0));
-      vd_store_aligned(ar + k, ark);
-      rr = vd_fma(m * rk, rk, rr);
-      rar = vd_fma(m * rk, ark, rar);
-      arar = vd_fma(m * ark, ark, arar);
-      arap = vd_fma(m * ark, vd_load_aligned(ap + k), arap);
+      const vd weight = vd_load_aligned(c->weight + k), m = spread_scalar(weight),
+               r = vd_load_aligned(c->r + k);
+      const vd product = vd_fma(vd_set(c->factor) * inverse_mass(weight), vd_load_aligned(c->ar + k), r);
+      const vd ar = vd_select(free_nodes(vd_load_aligned(c->fixed + k)), product, vd_set(0.0));
+      vd_store_aligned(c->ar + k, ar);
+      rr = vd_fma(m * r, r, rr);
+      rar = vd_fma(m * r, ar, rar);
+      arar = vd_fma(m * ar, ar, arar);
+      arap = vd_fma(m * ar, vd_load_aligned(c->ap + k), arap);
     }
-    if (!dots) continue;
-    exact_add(&dots[0], vd_sum(rr));
-    exact_add(&dots[1], vd_sum(rar));
-    exact_add(&dots[2], vd_sum(arar));
-    exact_add(&dots[3], vd_sum(arap));
+    if (!worker->counts) continue;
+    exact_add(&worker->sum[0], vd_sum(rr));
+    exact_add(&worker->sum[1], vd_sum(rar));
+    exact_add(&worker->sum[2], vd_sum(arar));
+    exact_add(&worker->sum[3], vd_sum(arap));
   }
 }
 
-void KERNEL(cr_residual)(struct grid *grid, double factor, int32_t begin, int32_t end, struct exact_sum *norm)
+/* r := free (-factor W^-1 ar); sums <x,x> over the free nodes, and over the others. */
+void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
-  const double *momentum = grid->group[GROUP_MOMENTUM], *velocity = grid->group[GROUP_VELOCITY],
-               *ar = grid->group[GROUP_AR];
-  double *r = grid->group[GROUP_R];
+  const struct cr_vectors *c = arguments;
   for (int32_t tile = begin; tile < end; tile++) {
-    vd sum = vd_set(0.0);
+    vd sum = vd_set(0.0), held = sum;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd mp = vd_load_aligned(momentum + k), v = vd_load_aligned(velocity + k), zero = vd_set(0.0);
-      const vm is_free = free_nodes(v);
-      const vd residual = -vd_set(factor) * inverse_mass(mp) * vd_load_aligned(ar + k);
-      vd_store_aligned(r + k, vd_select(is_free, residual, zero));
-      sum = vd_fma(vd_select(is_free, __builtin_shuffle(mp, spread_scalar) * v, zero), v, sum);
+      const vd weight = vd_load_aligned(c->weight + k), x = vd_load_aligned(c->x + k), zero = vd_set(0.0);
+      const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
+      const vd residual = -vd_set(c->factor) * inverse_mass(weight) * vd_load_aligned(c->ar + k);
+      vd_store_aligned(c->r + k, vd_select(is_free, residual, zero));
+      const vd mass = spread_scalar(weight), all = mass * vector_part(x);
+      sum = vd_fma(vd_select(is_free, mass * x, zero), x, sum);
+      held = vd_fma(vd_select(is_free, zero, all), x, held);
     }
-    if (norm) exact_add(norm, vd_sum(sum));
+    if (!worker->counts) continue;
+    exact_add(&worker->sum[0], vd_sum(sum));
+    exact_add(&worker->sum[1], vd_sum(held));
   }
 }
 
-void KERNEL(cr_update)(struct grid *grid, double a, double b, int32_t begin, int32_t end)
+/* p := r + b p, ap := ar + b ap, x += a p, r -= a ap. */
+void KERNEL(cr_update)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
-  double *velocity = grid->group[GROUP_VELOCITY], *r = grid->group[GROUP_R], *p = grid->group[GROUP_P];
-  double *ap = grid->group[GROUP_AP];
-  const double *ar = grid->group[GROUP_AR];
-  const vd va = vd_set(a), vb = vd_set(b);
+  (void)worker;
+  const struct cr_vectors *c = arguments;
+  const vd a = vd_set(c->a), b = vd_set(c->b);
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
-    const vd rk = vd_load_aligned(r + k);
-    const vd pk = vd_fma(vb, vd_load_aligned(p + k), rk);
-    const vd apk = vd_fma(vb, vd_load_aligned(ap + k), vd_load_aligned(ar + k));
-    vd_store_aligned(p + k, pk);
-    vd_store_aligned(ap + k, apk);
-    vd_store_aligned(velocity + k, vd_fma(va, pk, vd_load_aligned(velocity + k)));
-    vd_store_aligned(r + k, vd_fma(-va, apk, rk));
+    const vd r = vd_load_aligned(c->r + k);
+    const vd p = vd_fma(b, vd_load_aligned(c->p + k), r);
+    const vd ap = vd_fma(b, vd_load_aligned(c->ap + k), vd_load_aligned(c->ar + k));
+    vd_store_aligned(c->p + k, p);
+    vd_store_aligned(c->ap + k, ap);
+    vd_store_aligned(c->x + k, vd_fma(a, p, vd_load_aligned(c->x + k)));
+    vd_store_aligned(c->r + k, vd_fma(-a, ap, r));
+  }
+}
+
+/* aar := free (ar + factor W^-1 aar); p := r + b p, ap := ar + b ap, aap := aar + b aap, x += a p, r -= a ap,
+ * ar -= a aap; sums <r,r>, <r,ar>, <ar,ar>, <ar,ap> of the new ones. */
+void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct cr_vectors *c = arguments;
+  const vd a = vd_set(c->a), b = vd_set(c->b);
+  for (int32_t tile = begin; tile < end; tile++) {
+    vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vd weight = vd_load_aligned(c->weight + k), m = spread_scalar(weight);
+      vd r = vd_load_aligned(c->r + k), ar = vd_load_aligned(c->ar + k);
+      const vd product = vd_fma(vd_set(c->factor) * inverse_mass(weight), vd_load_aligned(c->aar + k), ar);
+      const vd aar = vd_select(free_nodes(vd_load_aligned(c->fixed + k)), product, vd_set(0.0));
+      const vd p = vd_fma(b, vd_load_aligned(c->p + k), r), ap = vd_fma(b, vd_load_aligned(c->ap + k), ar),
+               aap = vd_fma(b, vd_load_aligned(c->aap + k), aar);
+      r = vd_fma(-a, ap, r);
+      ar = vd_fma(-a, aap, ar);
+      vd_store_aligned(c->p + k, p);
+      vd_store_aligned(c->ap + k, ap);
+      vd_store_aligned(c->aap + k, aap);
+      vd_store_aligned(c->x + k, vd_fma(a, p, vd_load_aligned(c->x + k)));
+      vd_store_aligned(c->r + k, r);
+      vd_store_aligned(c->ar + k, ar);
+      rr = vd_fma(m * r, r, rr);
+      rar = vd_fma(m * r, ar, rar);
+      arar = vd_fma(m * ar, ar, arar);
+      arap = vd_fma(m * ar, ap, arap);
+    }
+    if (!worker->counts) continue;
+    exact_add(&worker->sum[0], vd_sum(rr));
+    exact_add(&worker->sum[1], vd_sum(rar));
+    exact_add(&worker->sum[2], vd_sum(arar));
+    exact_add(&worker->sum[3], vd_sum(arap));
+  }
+}
+
+/* r := free (b - x - factor W^-1 ar); sums <m,m> and <b,b> over the free nodes. */
+void KERNEL(cr_begin)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct cr_vectors *c = arguments;
+  for (int32_t tile = begin; tile < end; tile++) {
+    vd measured = vd_set(0.0), right = measured;
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vd weight = vd_load_aligned(c->weight + k), mass = spread_scalar(weight), zero = vd_set(0.0);
+      const vd b = vd_load_aligned(c->right + k), m = vd_load_aligned(c->measure + k);
+      const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
+      const vd product = vd_set(c->factor) * inverse_mass(weight) * vd_load_aligned(c->ar + k);
+      vd_store_aligned(c->r + k,
+                       vd_select(is_free, b - vector_part(vd_load_aligned(c->x + k)) - product, zero));
+      measured = vd_fma(vd_select(is_free, mass * m, zero), m, measured);
+      right = vd_fma(vd_select(is_free, mass * b, zero), b, right);
+    }
+    if (!worker->counts) continue;
+    exact_add(&worker->sum[0], vd_sum(measured));
+    exact_add(&worker->sum[1], vd_sum(right));
+  }
+}
+
+/* The vectors of NODE_PRESSURE are added to `out`. */
+void KERNEL(liquid_join)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct liquid_arguments *a = arguments;
+  double *out = a->transfer->grid->node[a->out];
+  const double *pressure = a->transfer->grid->node[NODE_PRESSURE];
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES)
+    vd_store_aligned(out + k, vd_load_aligned(out + k) + vector_part(vd_load_aligned(pressure + k)));
+}
+
+/* NODE_STAR becomes v*. */
+void KERNEL(keep_star)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct liquid_arguments *a = arguments;
+  double *const *node = a->transfer->grid->node;
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES)
+    vd_store_aligned(node[NODE_STAR] + k, vector_part(vd_load_aligned(node[NODE_VELOCITY] + k)));
+}
+
+/* NODE_RIGHT becomes v* + dt M^-1 D^T p of the pressures in NODE_PRESSURE. */
+void KERNEL(liquid_right)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct liquid_arguments *a = arguments;
+  double *const *node = a->transfer->grid->node;
+  const vd dt = vd_set(a->transfer->dt);
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
+    const vd inverse = inverse_mass(vd_load_aligned(node[NODE_LIQUID] + k));
+    const vd force = vector_part(vd_load_aligned(node[NODE_PRESSURE] + k));
+    vd_store_aligned(node[NODE_RIGHT] + k, vd_fma(dt * inverse, force, vd_load_aligned(node[NODE_STAR] + k)));
   }
 }

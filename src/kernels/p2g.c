@@ -1,4 +1,5 @@
 /* Particles to grid: method.md, steps 1 to 3, and the estimate of V0. */
+#include "base/simd_single.h"
 #include "kernels/stencil.h"
 
 /* Sums over a plane's particles, in lanes; folded in fixed order when the plane is done. */
@@ -28,7 +29,7 @@ static void tally_batch(struct tally *tally, const struct transfer *t, const str
   if (t->affine) { /* the affine part of APIC carries momentum and energy of its own */
     vd b[9];
     for (int k = 0; k < 9; k++) b[k] = vd_select(live, batch_load(p->b[k], batch), zero);
-    const double inverse = stencil_scale(&t->grid->frame, OFFSET) * t->grid->frame.inverse;
+    const double inverse = stencil_scale(&t->grid->geometry, OFFSET) * t->grid->geometry.inverse;
     for (int k = 0; k < 9; k++) speed2 += b[k] * b[k] * vd_set(inverse);
     for (int d = 0; d < 3; d++) {
       const int e = (d + 1) % 3, f = (d + 2) % 3;
@@ -36,6 +37,14 @@ static void tally_batch(struct tally *tally, const struct transfer *t, const str
     }
   }
   sum[MEASURED_KINETIC] += vd_set(0.5) * m * speed2;
+  if (t->heat) {
+    const vd root = batch_load(p->fe[0], batch), j = root * root * root,
+             pressed = vd_min(j, vd_set(1.0)) - vd_set(1.0);
+    const vd liquid = vd_select(live, batch_load(p->liquid, batch), zero) * batch_constant(p->volume, batch);
+    sum[MEASURED_HEAT] += m * batch_load(p->enthalpy, batch);
+    sum[MEASURED_LIQUID] += liquid * j;
+    energy += vd_set(0.5 * t->heat->lambda_liquid) * liquid * pressed * pressed;
+  }
   sum[MEASURED_ELASTIC] += vd_select(live, energy, zero);
 }
 
@@ -44,21 +53,61 @@ static void tally_end(const struct tally *tally, struct exact_sum *measured)
   for (int k = 0; k < MEASURED_COUNT; k++) exact_add(&measured[k], vd_sum(tally->sum[k]));
 }
 
-/* The principal frame of F_E, kept for the solve. */
-static void keep_frame(const struct transfer *t, int32_t s, int count, const struct principal *frame, vd mu,
-                       vd lambda)
+static void keep_single(const struct kept *kept, int first, int32_t s, int count, const vd a[], int n)
 {
-  const struct scratch *keep = t->next;
-  for (int k = 0; k < 9; k++) vd_store_some(SCRATCH_U(keep)[k] + s, frame->u[k], count);
-  for (int k = 0; k < 3; k++)
-    vd_store_some(SCRATCH_SIGMA(keep)[k] + s, vd_set(1.0) + frame->strain[k], count);
-  vd_store_some(SCRATCH_MU(keep) + s, mu, count);
-  vd_store_some(SCRATCH_LAMBDA(keep) + s, lambda, count);
+  for (int k = 0; k < n; k++) vd_store_single(kept->single[first + k] + s, a[k], count);
 }
 
-/* The principal frames of the batch at s and of the one behind it, if `left` particles reach so far. */
+/* Where the particles are in their cells, for a mixed solve: from the lower bound or, with a minus sign, to
+ * the upper one, whichever is nearer. Either way the rounding is relative to the distance. */
+static void keep_places(const struct transfer *t, int32_t s, int count, const vd x[3])
+{
+  const struct grid_geometry *geometry = &t->grid->geometry;
+  for (int a = 0; a < 3; a++) {
+    const vd u =
+        stencil_position(geometry, x[geometry->axis[a]], a) + vd_set(geometry->support == 4 ? 0.0 : 0.5);
+    const vd f = u - stencil_floor(u), place = vd_where_greater(f, vd_set(0.5), f - vd_set(1.0), f);
+    vd_store_single(t->kept.single[SINGLE_PLACE + a] + s, place, count);
+  }
+}
+
+static void keep_snow_single(const struct kept *kept, int32_t s, int count, const struct principal *axes,
+                             const vd sigma[3], vd mu, vd lambda)
+{
+  const vd excess = sigma[0] * sigma[1] * sigma[2] - vd_set(1.0), moduli[3] = {mu, lambda, lambda * excess};
+  keep_single(kept, SINGLE_AXES, s, count, axes->u, 9);
+  keep_single(kept, SINGLE_TANGENT, s, count, sigma, 3);
+  keep_single(kept, SINGLE_TANGENT + 3, s, count, moduli, 3);
+}
+
+/* What the solve needs of snow. */
+static void keep(const struct kept *kept, int32_t s, int count, const struct principal *axes, vd mu,
+                 vd lambda)
+{
+  for (int k = 0; k < 9; k++) vd_store_some(kept->u[k] + s, axes->u[k], count);
+  for (int k = 0; k < 3; k++) vd_store_some(kept->sigma[k] + s, vd_set(1.0) + axes->strain[k], count);
+  vd_store_some(kept->mu + s, mu, count);
+  vd_store_some(kept->lambda + s, lambda, count);
+}
+
+/* And of any model. */
+static void keep_tangent(const struct kept *kept, bool mixed, int32_t s, int count,
+                         const struct tangent *tangent)
+{
+  if (mixed) {
+    keep_single(kept, SINGLE_AXES, s, count, tangent->u, 9);
+    keep_single(kept, SINGLE_TANGENT, s, count, tangent->d, 6);
+    keep_single(kept, SINGLE_TANGENT + 6, s, count, tangent->pair[0], 9);
+    return;
+  }
+  for (int k = 0; k < 9; k++) vd_store_some(kept->u[k] + s, tangent->u[k], count);
+  for (int k = 0; k < 6; k++) vd_store_some(kept->d[k] + s, tangent->d[k], count);
+  for (int k = 0; k < 9; k++) vd_store_some(kept->pair[k] + s, tangent->pair[k / 3][k % 3], count);
+}
+
+/* The principal axes of the batch at s and of the one behind it, if `left` particles reach so far. */
 static void principal_ahead(const struct transfer *t, int32_t s, int32_t left,
-                            struct principal frame[STRETCH_MOST])
+                            struct principal axes[STRETCH_MOST])
 {
   vd f[STRETCH_MOST][9];
   for (int b = 0; b < STRETCH_MOST && b * LANES < left; b++) {
@@ -66,68 +115,140 @@ static void principal_ahead(const struct transfer *t, int32_t s, int32_t left,
     for (int k = 0; k < 9; k++) f[b][k] = batch_load(t->p->fe[k], &batch);
   }
   if (left <= LANES)
-    principal3(f[0], frame);
+    principal3(f[0], axes);
   else
-    principal_frames(STRETCH_MOST, (const vd(*)[9])f, frame);
+    principal_axes(STRETCH_MOST, (const vd(*)[9])f, axes);
 }
 
-/* Stress of a batch, V0 P F_E^T as a full matrix, and their elastic energy; `frame` is theirs where
- * the step is implicit. */
-ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const struct batch *batch,
-                                  const struct principal *frame, vd stress[9], vd *energy)
+/* Liquid has no stress of its own: a factor on what a solid of its material would have. */
+static inline vd without_liquid(const struct transfer *t, const struct batch *batch, vd factor)
+{
+  if (!t->heat) return factor;
+  return vd_select(batch_load(t->p->liquid, batch) > vd_set(0.0), vd_set(0.0), factor);
+}
+
+/* Stress of a batch of snow, V0 P F_E^T, and its elastic energy; `axes` is the batch's where the step is
+ * implicit. */
+ALWAYS_INLINE void snow_batch(const struct transfer *t, int32_t s, const struct batch *batch,
+                              const struct principal *axes, vd upper[6], vd *energy,
+                              struct step_result *result)
 {
   const struct particles *p = t->p;
-  vd upper[6];
-  const struct snow_lanes material = batch_material(t, batch);
+  const struct snow_lanes material = batch_snow(t, batch);
   vm clamped;
-  const vd factor = snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
-                    batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch);
+  const vd factor =
+      without_liquid(t, batch,
+                     snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
+                         batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch));
   const vd mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
-  if (t->hardened_to_limit) *t->hardened_to_limit += vm_count(clamped & vm_first(batch->count));
+  result->limited += vm_count(clamped & vm_first(batch->count));
   if (t->implicit) {
     const vd one = vd_set(1.0),
-             sigma[3] = {one + frame->strain[0], one + frame->strain[1], one + frame->strain[2]};
-    snow_stress(frame->u, sigma, mu, lambda, upper);
+             sigma[3] = {one + axes->strain[0], one + axes->strain[1], one + axes->strain[2]};
+    snow_stress(axes->u, sigma, mu, lambda, upper);
     *energy = snow_energy(sigma, mu, lambda);
-    keep_frame(t, s, batch->count, frame, mu, lambda);
+    if (t->mixed)
+      keep_snow_single(&t->kept, s, batch->count, axes, sigma, mu, lambda);
+    else
+      keep(&t->kept, s, batch->count, axes, mu, lambda);
   } else {
     vd f[9];
     for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
     snow_stress_left(f, mu, lambda, upper, energy);
   }
+}
+
+/* The stress in principal axes and what the solve keeps of it, before `factor`. */
+static void principal_batch(const struct transfer *t, int32_t s, const struct batch *batch, const vd f[9],
+                            const struct material_lanes *m, const struct history *h, vd factor, vd upper[6],
+                            vd *energy)
+{
+  struct principal axes;
+  struct tangent tangent;
+  struct slope slope = {0};
+  vd tau[3] = {vd_set(0.0)};
+  principal3(f, &axes);
+  const struct stretches e = stretches_of(&axes);
+  const vm flowing = t->p->flow ? batch_load(t->p->flow, batch) > vd_set(0.0) : (vm){0};
+  material_stress(m, &e, h, tau);
+  *energy = material_energy(m, &e, h);
+  stretch_from_principal(axes.u, tau, upper);
+  material_slope(m, &e, h, flowing, &slope);
+  tangent_make(axes.u, &e, tau, &slope, factor, material_is_open(m, h), &tangent);
+  keep_tangent(&t->kept, t->mixed, s, batch->count, &tangent);
+}
+
+/* As snow_batch(), of any models. */
+static __attribute__((noinline)) void general_batch(const struct transfer *t, int32_t s,
+                                                    const struct batch *batch, vd upper[6], vd *energy,
+                                                    struct step_result *result)
+{
+  const struct particles *p = t->p;
+  struct material_lanes m;
+  batch_materials(t, batch, &m);
+  const struct history h = batch_history(t, batch);
+  const vd factor =
+      without_liquid(t, batch, batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch));
+  vd f[9];
+  for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
+  if (t->implicit)
+    principal_batch(t, s, batch, f, &m, &h, factor, upper, energy);
+  else
+    material_left(&m, f, &h, upper, energy);
+  if (t->affine) {
+    vd c[9]; /* the velocity gradient that B holds */
+    const double inverse = stencil_scale(&t->grid->geometry, OFFSET) * t->grid->geometry.inverse;
+    for (int k = 0; k < 9; k++) c[k] = batch_load(p->b[k], batch) * vd_set(inverse);
+    material_add_viscous(&m, f, c, upper);
+  }
+  for (int k = 0; k < 6; k++) upper[k] *= factor;
+  *energy *= factor;
+  result->limited += vm_count(material_is_limited(&m, &h) & vm_first(batch->count));
+}
+
+ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const struct batch *batch,
+                                  const struct principal *axes, vd stress[9], vd *energy,
+                                  struct step_result *result)
+{
+  vd upper[6];
+  if (t->snow_alone)
+    snow_batch(t, s, batch, axes, upper, energy, result);
+  else
+    general_batch(t, s, batch, upper, energy, result);
   const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
   for (int k = 0; k < 9; k++) stress[k] = upper[place[k]];
 }
 
-/* Records of a window of particles [s, s + n): mass, momentum and stress. momentum and force are the same
+/* Records of a pass of particles [s, s + n): mass, momentum and stress. momentum and force are the same
  * records unless the momentum's affine part needs other weights than the force. */
-static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struct records *momentum,
-                           struct records *force, struct tally *tally)
+static void prepare_pass(const struct transfer *t, int32_t s, int32_t n, struct records *momentum,
+                         struct records *force, struct tally *tally, struct step_result *result)
 {
   const struct particles *p = t->p;
-  const struct grid_frame *frame = &t->grid->frame;
+  const struct grid_geometry *geometry = &t->grid->geometry;
   const enum linear force_linear = t->mls ? OFFSET : GRADIENT;
-  const double force_scale = -stencil_scale(frame, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
-  const double affine_scale = stencil_scale(frame, OFFSET);
-  struct principal frames[STRETCH_MOST];
+  const double force_scale = -stencil_scale(geometry, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
+  const double affine_scale = stencil_scale(geometry, OFFSET);
+  struct principal axes[STRETCH_MOST];
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
     const int32_t turn = i / LANES % STRETCH_MOST;
     vd stress[9], energy = vd_set(0.0), coefficient[3][3], x[3], mv[3];
-    if (t->implicit && turn == 0) principal_ahead(t, s + i, n - i, frames);
-    prepare_stress(t, s + i, &batch, &frames[turn], stress, &energy);
+    if (t->implicit && t->snow_alone && turn == 0) principal_ahead(t, s + i, n - i, axes);
+    prepare_stress(t, s + i, &batch, &axes[turn], stress, &energy, result);
     if (t->measuring) tally_batch(tally, t, &batch, energy);
     const vd m = batch_constant(p->mass, &batch);
     for (int d = 0; d < 3; d++) mv[d] = m * batch_load(p->v[d], &batch);
     for (int a = 0; a < 3; a++)
-      for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + frame->axis[a]] * vd_set(force_scale);
+      for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + geometry->axis[a]] * vd_set(force_scale);
     batch_positions(t, &batch, x);
+    if (t->mixed) keep_places(t, s + i, batch.count, x);
     stencil_weigh(t, x, force_linear, force + i / LANES);
     if (t->affine) {
       vd affine[3][3];
       for (int a = 0; a < 3; a++)
         for (int r = 0; r < 3; r++)
-          affine[a][r] = m * batch_load(p->b[3 * r + frame->axis[a]], &batch) * vd_set(affine_scale);
+          affine[a][r] = m * batch_load(p->b[3 * r + geometry->axis[a]], &batch) * vd_set(affine_scale);
       if (momentum != force) {
         stencil_weigh(t, x, OFFSET, momentum + i / LANES);
         stencil_values(momentum + i / LANES, m, mv, affine);
@@ -140,37 +261,26 @@ static void prepare_window(const struct transfer *t, int32_t s, int32_t n, struc
   }
 }
 
-/* Asks for what the particles [begin, end) of the next window are made of, a line of each array at a time. */
+/* Asks for what the particles [begin, end) of the next pass are made of, a line of each array at a time. */
 ALWAYS_INLINE void prefetch_particles(const struct transfer *t, int32_t begin, int32_t end)
 {
   enum { LINE = 8 }; /* doubles */
-  const struct particles *p = t->p;
-  end = end < p->count ? end : p->count;
+  end = end < t->p->count ? end : t->p->count;
   for (int32_t k = (begin + LINE - 1) / LINE * LINE; k < end; k += LINE) {
     const int32_t slot = t->slot[k], home = t->home[k];
-    for (int d = 0; d < 3; d++) {
-      __builtin_prefetch(p->x[d] + slot);
-      __builtin_prefetch(p->v[d] + slot);
-    }
-    for (int e = 0; e < 9; e++) {
-      __builtin_prefetch(p->fe[e] + slot);
-      if (t->affine) __builtin_prefetch(p->b[e] + slot);
-    }
-    __builtin_prefetch(p->jp + slot);
-    __builtin_prefetch(p->mass + home);
-    __builtin_prefetch(p->volume + home);
-    __builtin_prefetch(p->stiffness + home);
+    for (int a = 0; a < t->by_slot.count; a++) __builtin_prefetch(t->by_slot.at[a] + slot);
+    for (int a = 0; a < t->by_home.count; a++) __builtin_prefetch(t->by_home.at[a] + home);
   }
 }
 
-/* Scatters the cells [c, run), and asks with each for what as many particles of the next window need. */
+/* Scatters the cells [c, run), and asks with each for what as many particles of the next pass need. */
 ALWAYS_INLINE void scatter_run(const struct transfer *t, int32_t c, int32_t run, const struct records *rec,
                                int32_t first_particle, struct span *span, struct span *other, int support,
                                bool value, bool slope)
 {
   const struct grid *g = t->grid;
   for (; c < run; c++) {
-    prefetch_particles(t, g->cell_start[c] + WINDOW_SCATTER, g->cell_start[c + 1] + WINDOW_SCATTER);
+    prefetch_particles(t, g->cell_start[c] + PASS_SCATTER, g->cell_start[c + 1] + PASS_SCATTER);
     const int z = g->cell_z[c] % TILE_Z;
     scatter_cell(rec, (uint32_t)(g->cell_start[c] - first_particle),
                  (uint32_t)(g->cell_start[c + 1] - first_particle), span->node[0][z],
@@ -178,24 +288,23 @@ ALWAYS_INLINE void scatter_run(const struct transfer *t, int32_t c, int32_t run,
   }
 }
 
-/* How the two groups of P2G are made of the records. */
+/* How the two fields of P2G are made of the records. */
 struct scatter_plan {
   bool momentum_slope; /* momentum has a linear part */
   bool force;          /* force is scattered apart */
 };
 
-ALWAYS_INLINE void scatter_window(const struct transfer *t, const struct scatter_plan *plan,
-                                  struct workspace *w, int32_t c, int32_t window, int32_t end,
-                                  int32_t foot_count, struct span span[2], bool *continued, int support)
+ALWAYS_INLINE void scatter_pass(const struct transfer *t, const struct scatter_plan *plan,
+                                struct workspace *w, int32_t c, int32_t pass_end, int32_t end,
+                                int32_t foot_count, struct span span[2], bool *continued, int support)
 {
   const struct grid *g = t->grid;
   const struct records *force = w->records[0], *momentum = t->affine && plan->force ? w->records[1] : force;
   const int32_t s = g->cell_start[c];
   double *q = w->q, *q_force = w->q + (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
-  while (c < window) {
-    const int32_t run = stencil_run_end(g, c, window);
-    const bool goes_on =
-        run < end && g->cell_y[run] == g->cell_y[c] && g->cell_z[run] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
+  while (c < pass_end) {
+    const int32_t run = stencil_run_end(g, c, pass_end);
+    const bool goes_on = stencil_goes_on(g, c, run, end);
     span_begin(&span[0], *continued);
     if (plan->force) span_begin(&span[1], *continued);
     if (plan->momentum_slope) {
@@ -213,35 +322,39 @@ ALWAYS_INLINE void scatter_window(const struct transfer *t, const struct scatter
   }
 }
 
-void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane)
+void KERNEL(p2g)(void *arguments, struct worker *worker, int32_t plane)
 {
+  struct transfer *t = arguments;
+  struct workspace *w = &worker->work;
   struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   if (g->plane_cell[plane] == end) return;
   const bool fused = transfer_is_fused(t);
   const struct scatter_plan plan = {.momentum_slope = fused || t->affine, .force = !fused};
   struct records *force = w->records[0], *momentum = t->affine && plan.force ? w->records[1] : force;
-  const int64_t group_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
-  memset(w->q, 0, (size_t)((fused ? 1 : 2) * group_doubles) * sizeof(double));
+  const int64_t field_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
+  memset(w->q, 0, (size_t)((fused ? 1 : 2) * field_doubles) * sizeof(double));
   struct span span[2];
   struct tally tally = {{vd_set(0.0)}};
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c];
-    prepare_window(t, s, g->cell_start[window] - s, momentum, force, &tally);
-    if (g->frame.support == 4)
-      scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, 4);
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
+    prepare_pass(t, s, g->cell_start[pass_end] - s, momentum, force, &tally, &worker->result);
+    if (g->geometry.support == 4)
+      scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, 4);
     else
-      scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, 3);
-    c = window;
+      scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, 3);
+    c = pass_end;
   }
-  scatter_plane_end(g, plane, GROUP_MOMENTUM, w->q);
-  if (plan.force) scatter_plane_end(g, plane, GROUP_VELOCITY, w->q + group_doubles);
-  if (t->measuring) tally_end(&tally, t->measured);
+  scatter_plane_end(g, plane, NODE_MOMENTUM, w->q);
+  if (plan.force) scatter_plane_end(g, plane, NODE_VELOCITY, w->q + field_doubles);
+  if (t->measuring) tally_end(&tally, worker->measured);
 }
 
-void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
+void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t plane)
 {
+  struct transfer *t = arguments;
+  struct workspace *w = &worker->work;
   struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   if (g->plane_cell[plane] == end) return;
@@ -251,8 +364,8 @@ void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
   struct span span[2];
   bool continued = false;
   for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t window = stencil_window_end(g, c, end, WINDOW_SCATTER), s = g->cell_start[c],
-                  n = g->cell_start[window] - s;
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c],
+                  n = g->cell_start[pass_end] - s;
     for (int32_t i = 0; i < n; i += LANES) {
       vd zero[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)}, none[3][3] = {{vd_set(0.0)}};
       const struct batch batch = batch_at(t, s + i, n - i);
@@ -261,18 +374,20 @@ void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane)
       stencil_weigh(t, x, GRADIENT, rec + i / LANES);
       stencil_values(rec + i / LANES, batch_constant(t->p->mass, &batch), zero, none);
     }
-    scatter_window(t, &plan, w, c, window, end, foot_count, span, &continued, g->frame.support);
-    c = window;
+    scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, g->geometry.support);
+    c = pass_end;
   }
-  scatter_plane_end(g, plane, GROUP_MOMENTUM, w->q);
+  scatter_plane_end(g, plane, NODE_MOMENTUM, w->q);
 }
 
 /* rho_p = sum of nodal mass density at the particle, V0 = m / rho; particles that have a volume keep it. */
-void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t plane)
+void KERNEL(estimate_volume)(void *arguments, struct worker *worker, int32_t plane)
 {
+  struct transfer *t = arguments;
+  struct workspace *w = &worker->work;
   struct grid *g = t->grid;
   struct particles *p = t->p;
-  const double h = g->frame.spacing;
+  const double h = g->geometry.spacing;
   struct records *rec = w->records[0];
   struct span span;
   for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1];) {
@@ -284,11 +399,11 @@ void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t pl
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, GRADIENT, rec + i / LANES);
     }
-    span_load(&span, g, plane, c, g->group[GROUP_MOMENTUM]);
+    span_load(&span, g, plane, c, g->node[NODE_MOMENTUM]);
     for (; c < run; c++) {
       const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
       gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span.node[0][g->cell_z[c] % TILE_Z], NULL,
-                  SPAN_STRIDE0, SPAN_STRIDE1, g->frame.support, w->out[0] + begin * GATHERED_DOUBLES);
+                  SPAN_STRIDE0, SPAN_STRIDE1, g->geometry.support, w->out[0] + begin * GATHERED_DOUBLES);
     }
     for (int32_t i = 0; i < n; i++) {
       const int32_t home = t->home[s + i];

@@ -11,28 +11,24 @@
 #ifndef FIRN_KERNELS_STENCIL_H
 #define FIRN_KERNELS_STENCIL_H
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "kernels/stencil_sizes.h"
 
-#define KERNEL_JOIN(name, isa) name##_##isa
-#define KERNEL_NAME(name, isa) KERNEL_JOIN(name, isa)
-#define KERNEL(name)           KERNEL_NAME(name, FIRN_ISA)
-#define ALWAYS_INLINE          static inline __attribute__((always_inline))
+#define KERNEL_JOIN(name, isa)  name##_##isa
+#define KERNEL_NAME(name, isa)  KERNEL_JOIN(name, isa)
+#define KERNEL(name)            KERNEL_NAME(name, FIRN_ISA)
+#define ALWAYS_INLINE           static inline __attribute__((always_inline))
 
 /* The parts of the table in table.c, each in its own file. */
-void KERNEL(p2g)(struct transfer *t, struct workspace *w, int32_t plane);
-void KERNEL(p2g_mass)(struct transfer *t, struct workspace *w, int32_t plane);
-void KERNEL(estimate_volume)(struct transfer *t, struct workspace *w, int32_t plane);
-void KERNEL(g2p)(struct transfer *t, struct workspace *w, int32_t plane, struct step_result *result);
-void KERNEL(hessian)(struct transfer *t, struct workspace *w, int32_t plane, enum grid_group in,
-                     enum grid_group out);
-void KERNEL(velocity)(struct transfer *t, int32_t begin, int32_t end);
-void KERNEL(mix)(struct transfer *t, int32_t begin, int32_t end);
-void KERNEL(cr_product)(struct grid *g, double factor, int32_t begin, int32_t end, struct exact_sum dots[4]);
-void KERNEL(cr_residual)(struct grid *g, double factor, int32_t begin, int32_t end, struct exact_sum *norm);
-void KERNEL(cr_update)(struct grid *g, double a, double b, int32_t begin, int32_t end);
+#define PLANE_PROTOTYPE(kernel) plane_kernel KERNEL(kernel);
+#define TILE_PROTOTYPE(kernel)  tile_kernel KERNEL(kernel);
+FIRN_PLANE_KERNELS(PLANE_PROTOTYPE)
+FIRN_TILE_KERNELS(TILE_PROTOTYPE)
+void KERNEL(liquid_common)(struct liquid *liquid, const struct grid_geometry *geometry);
 void KERNEL(bare_p2g)(struct bare *bare);
 void KERNEL(bare_g2p)(struct bare *bare);
+void KERNEL(plain_p2g)(struct bare *bare);
+void KERNEL(plain_g2p)(struct bare *bare);
 
 /* What is scattered of one particle. */
 struct scattered {
@@ -112,11 +108,33 @@ static inline vd batch_constant(const double *array, const struct batch *batch)
   return batch_gather(array, batch->home);
 }
 
-static inline struct snow_lanes batch_material(const struct transfer *t, const struct batch *batch)
+static inline void batch_indices(const struct transfer *t, const struct batch *batch,
+                                 uint32_t material[LANES])
 {
-  uint32_t material[LANES] = {0};
-  for (int l = 0; l < LANES && t->material_count > 1; l++) material[l] = t->p->material[batch->home[l]];
+  for (int l = 0; l < LANES; l++) material[l] = t->material_count > 1 ? t->p->material[batch->home[l]] : 0;
+}
+
+/* Where all materials are snow. */
+static inline struct snow_lanes batch_snow(const struct transfer *t, const struct batch *batch)
+{
+  uint32_t material[LANES];
+  batch_indices(t, batch, material);
   return snow_gather(t->materials, material);
+}
+
+/* Where they may be others. */
+static inline void batch_materials(const struct transfer *t, const struct batch *batch,
+                                   struct material_lanes *out)
+{
+  uint32_t material[LANES];
+  batch_indices(t, batch, material);
+  material_gather(t->materials, material, out);
+}
+
+static inline struct history batch_history(const struct transfer *t, const struct batch *batch)
+{
+  return (struct history){batch_load(t->p->jp, batch),
+                          t->p->shear ? batch_load(t->p->shear, batch) : vd_set(0.0)};
 }
 
 enum linear { GRADIENT, OFFSET }; /* what "derivative" of a weight means: dw/du, or w (x_i - x_p) / h */
@@ -173,28 +191,28 @@ ALWAYS_INLINE void stencil_weights(int support, enum linear linear, vd u, vd w[8
   }
 }
 
-static inline vd stencil_position(const struct grid_frame *frame, vd x, int a)
+static inline vd stencil_position(const struct grid_geometry *geometry, vd x, int a)
 {
-  return (x - vd_set(frame->lower[a])) * vd_set(frame->inverse);
+  return (x - vd_set(geometry->lower[a])) * vd_set(geometry->inverse);
 }
 
 /* What a derivative of a weight must be multiplied with: 1/h, or D^-1 h with D = h^2/3 (cubic), h^2/4
  * (quadratic). */
-static inline double stencil_scale(const struct grid_frame *frame, enum linear linear)
+static inline double stencil_scale(const struct grid_geometry *geometry, enum linear linear)
 {
-  if (linear == GRADIENT) return frame->inverse;
-  return (frame->support == 4 ? 3.0 : 4.0) * frame->inverse;
+  if (linear == GRADIENT) return geometry->inverse;
+  return (geometry->support == 4 ? 3.0 : 4.0) * geometry->inverse;
 }
 
 /* Weights of a batch at x (world axes). */
 ALWAYS_INLINE void stencil_weigh(const struct transfer *t, const vd x[3], enum linear linear,
                                  struct records *rec)
 {
-  const struct grid_frame *frame = &t->grid->frame;
+  const struct grid_geometry *geometry = &t->grid->geometry;
   vd w[8];
   for (int a = 0; a < 3; a++) {
-    const vd u = stencil_position(frame, x[frame->axis[a]], a);
-    if (frame->support == 4)
+    const vd u = stencil_position(geometry, x[geometry->axis[a]], a);
+    if (geometry->support == 4)
       stencil_weights(4, linear, u, w);
     else
       stencil_weights(3, linear, u, w);
@@ -239,13 +257,29 @@ ALWAYS_INLINE int32_t stencil_run_end(const struct grid *g, int32_t c, int32_t e
   return c;
 }
 
-/* Whole runs from c on until a window of this many particles is full. */
-ALWAYS_INLINE int32_t stencil_window_end(const struct grid *g, int32_t c, int32_t end, int32_t particles)
+/* Whole runs from c on until a pass of this many particles is full. */
+ALWAYS_INLINE int32_t stencil_pass_end(const struct grid *g, int32_t c, int32_t end, int32_t particles)
 {
   const int32_t start = g->cell_start[c];
   do c = stencil_run_end(g, c, end);
   while (c < end && g->cell_start[c] - start < particles);
   return c;
+}
+
+/* Whether the run [c, next) is continued by the one behind it, in the next tile of its row. */
+ALWAYS_INLINE bool stencil_goes_on(const struct grid *g, int32_t c, int32_t next, int32_t end)
+{
+  return next < end && g->cell_y[next] == g->cell_y[c] &&
+         g->cell_z[next] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
+}
+
+/* Whether the cells [c, end) have no solid particles: a product over them adds nothing, unless a row goes on
+ * that began before. */
+static inline bool stencil_is_liquid(const unsigned char *solid, int32_t c, int32_t end)
+{
+  if (!solid) return false;
+  while (c < end && !solid[c]) c++;
+  return c == end;
 }
 
 /* --- scatter
@@ -280,7 +314,7 @@ static inline void span_add(double *to, const double *from, int count)
 ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int32_t cell, int32_t foot_count,
                               bool continued, double *q)
 {
-  const int support = g->frame.support;
+  const int support = g->geometry.support;
   const int32_t y = g->cell_y[cell];
   const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
   for (int a = 0; a < support; a++)
@@ -345,11 +379,11 @@ ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint3
 }
 
 /* Adds a finished plane to the grid, or to the parts that a left neighbour wants apart. */
-static inline void scatter_plane_end(struct grid *g, int32_t plane, enum grid_group group, const double *q)
+static inline void scatter_plane_end(struct grid *g, int32_t plane, enum node_field field, const double *q)
 {
   const int32_t first = g->plane_foot[plane], count = g->plane_foot[plane + 1] - first;
-  for (int a = 0; a < g->frame.support; a++) {
-    double *target = grid_target(g, group, plane, a);
+  for (int a = 0; a < g->geometry.support; a++) {
+    double *target = grid_target(g, field, plane, a);
     for (int32_t f = 0; f < count; f++) {
       double *tile = target + (int64_t)g->foot_tile[(first + f) * MAX_SUPPORT + a] * TILE_DOUBLES;
       const double *from = q + ((int64_t)a * count + f) * TILE_DOUBLES;
@@ -364,9 +398,9 @@ static inline void scatter_plane_end(struct grid *g, int32_t plane, enum grid_gr
 /* Loads the nodes that a run's cells touch. Entries outside the footprint are not read by any of its cells
  * and become zero. */
 ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t plane, int32_t cell,
-                             const double *group)
+                             const double *field)
 {
-  const int support = g->frame.support;
+  const int support = g->geometry.support;
   const int32_t y = g->cell_y[cell], first = g->plane_foot[plane];
   const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
   for (int a = 0; a < support; a++)
@@ -374,13 +408,13 @@ ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t pl
       double(*node)[4] = span->node[MAX_SUPPORT * a + b];
       const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
       const int64_t tile = g->foot_tile[(first + foot[2 * dy]) * MAX_SUPPORT + a];
-      memcpy(node[0], group + tile * TILE_DOUBLES + row * TILE_Z * 4, TILE_Z * 4 * sizeof(double));
+      memcpy(node[0], field + tile * TILE_DOUBLES + row * TILE_Z * 4, TILE_Z * 4 * sizeof(double));
       if (foot[2 * dy + 1] < 0) {
         memset(node[TILE_Z], 0, 4 * 4 * sizeof(double));
         continue;
       }
       const int64_t next = g->foot_tile[(first + foot[2 * dy + 1]) * MAX_SUPPORT + a];
-      memcpy(node[TILE_Z], group + next * TILE_DOUBLES + row * TILE_Z * 4, 4 * 4 * sizeof(double));
+      memcpy(node[TILE_Z], field + next * TILE_DOUBLES + row * TILE_Z * 4, 4 * 4 * sizeof(double));
     }
 }
 
@@ -440,11 +474,11 @@ ALWAYS_INLINE void gathered_lanes(const double *out, vd lanes[16])
 }
 
 /* The velocity gradient (world axes, row-major) from gathered lanes. */
-ALWAYS_INLINE void gathered_gradient(const struct grid_frame *frame, const vd lanes[16], double scale,
+ALWAYS_INLINE void gathered_gradient(const struct grid_geometry *geometry, const vd lanes[16], double scale,
                                      vd g[9])
 {
   for (int a = 0; a < 3; a++)
-    for (int r = 0; r < 3; r++) g[3 * r + frame->axis[a]] = lanes[4 * (1 + a) + 1 + r] * vd_set(scale);
+    for (int r = 0; r < 3; r++) g[3 * r + geometry->axis[a]] = lanes[4 * (1 + a) + 1 + r] * vd_set(scale);
 }
 
 #endif

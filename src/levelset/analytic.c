@@ -67,14 +67,14 @@ static double box_distance(const struct shape *s, const double d[3], double n[3]
 {
   double q[3], side[3], local[3];
   for (int k = 0; k < 3; k++) {
-    const double p = s->frame[k] * d[0] + s->frame[3 + k] * d[1] + s->frame[6 + k] * d[2];
+    const double p = s->axes[k] * d[0] + s->axes[3 + k] * d[1] + s->axes[6 + k] * d[2];
     q[k] = fabs(p) - s->half[k];
     side[k] = p < 0.0 ? -1.0 : 1.0;
   }
   const double distance = corner_distance(q, 3, local);
   for (int k = 0; k < 3; k++) local[k] *= side[k];
   for (int i = 0; i < 3; i++)
-    n[i] = s->frame[3 * i] * local[0] + s->frame[3 * i + 1] * local[1] + s->frame[3 * i + 2] * local[2];
+    n[i] = s->axes[3 * i] * local[0] + s->axes[3 * i + 1] * local[1] + s->axes[3 * i + 2] * local[2];
   return distance;
 }
 
@@ -149,7 +149,7 @@ static double cone_distance(const struct shape *s, const double d[3], double n[3
 static double wedge_distance(const struct shape *s, const double d[3], double n[3])
 {
   double p[3], flat[2], part[2], local[3];
-  for (int k = 0; k < 3; k++) p[k] = s->frame[k] * d[0] + s->frame[3 + k] * d[1] + s->frame[6 + k] * d[2];
+  for (int k = 0; k < 3; k++) p[k] = s->axes[k] * d[0] + s->axes[3 + k] * d[1] + s->axes[6 + k] * d[2];
   const double section[3][2] = {{-s->half[0], -s->half[1]}, {s->half[0], -s->half[1]}, {0.0, s->half[1]}};
   const double q[2] = {polygon_distance(section, 3, p, flat), fabs(p[2]) - s->half[2]};
   const double distance = corner_distance(q, 2, part);
@@ -203,8 +203,8 @@ static double disc_extent(const struct shape *shape, int d, double radius)
 
 static double box_extent(const struct shape *shape, int d)
 {
-  return fabs(shape->frame[3 * d]) * shape->half[0] + fabs(shape->frame[3 * d + 1]) * shape->half[1] +
-         fabs(shape->frame[3 * d + 2]) * shape->half[2];
+  return fabs(shape->axes[3 * d]) * shape->half[0] + fabs(shape->axes[3 * d + 1]) * shape->half[1] +
+         fabs(shape->axes[3 * d + 2]) * shape->half[2];
 }
 
 void analytic_bounds(const struct shape *shape, double lower[3], double upper[3])

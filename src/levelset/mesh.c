@@ -56,6 +56,27 @@ void mesh_bounds(const struct mesh *mesh, double lower[3], double upper[3])
       }
 }
 
+bool mesh_is_flat(const struct mesh *mesh)
+{
+  double lower[3], upper[3], size[3], n[3], normal[3] = {0.0, 0.0, 0.0}, farthest = 0.0;
+  const double *point = NULL;
+  mesh_bounds(mesh, lower, upper);
+  vec_sub(upper, lower, size);
+  for (int64_t t = 0; t < mesh->triangle_count; t++) { /* the largest triangle has the best normal */
+    mesh_normal(mesh, t, n);
+    if (point && vec_norm(n) <= vec_norm(normal)) continue;
+    memcpy(normal, n, sizeof normal);
+    point = mesh->vertex[mesh->triangle[t][0]];
+  }
+  vec_normalize(normal);
+  for (int64_t t = 0; t < mesh->triangle_count; t++)
+    for (int k = 0; k < 3; k++) {
+      vec_sub(mesh->vertex[mesh->triangle[t][k]], point, n);
+      farthest = fmax(farthest, fabs(vec_dot(n, normal)));
+    }
+  return farthest <= 1e-6 * vec_norm(size);
+}
+
 static uint64_t place_hash(const double x[3])
 {
   uint64_t hash = 0;

@@ -2,6 +2,7 @@
 #ifndef FIRN_LEVELSET_MESH_H
 #define FIRN_LEVELSET_MESH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mesh {
@@ -24,6 +25,9 @@ int64_t mesh_orient(struct mesh *mesh);
 
 /* Area-weighted normal (not of unit length) of a triangle. */
 void mesh_normal(const struct mesh *mesh, int64_t triangle, double n[3]);
+
+/* Whether all of a welded mesh lies in one plane: then nothing is inside. */
+bool mesh_is_flat(const struct mesh *mesh);
 
 void mesh_bounds(const struct mesh *mesh, double lower[3], double upper[3]);
 

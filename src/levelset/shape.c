@@ -22,13 +22,13 @@ void shape_to_own(const struct shape *s, const double x[3], double own[3])
 {
   double d[3];
   vec_sub(x, s->center, d);
-  for (int k = 0; k < 3; k++) own[k] = s->frame[k] * d[0] + s->frame[3 + k] * d[1] + s->frame[6 + k] * d[2];
+  for (int k = 0; k < 3; k++) own[k] = s->axes[k] * d[0] + s->axes[3 + k] * d[1] + s->axes[6 + k] * d[2];
 }
 
 void shape_to_world(const struct shape *s, const double own[3], double direction[3])
 {
   for (int k = 0; k < 3; k++)
-    direction[k] = s->frame[3 * k] * own[0] + s->frame[3 * k + 1] * own[1] + s->frame[3 * k + 2] * own[2];
+    direction[k] = s->axes[3 * k] * own[0] + s->axes[3 * k + 1] * own[1] + s->axes[3 * k + 2] * own[2];
 }
 
 static struct keyed_moment moment_of(const struct shape *s)
@@ -191,6 +191,16 @@ double shape_distance(const struct shape *shape, const double x[3], double n[3])
   return distance;
 }
 
+bool shape_contains(const struct shape *shape, const double x[3])
+{
+  double own[3];
+  if (shape->kind == SHAPE_TEXT) {
+    shape_to_own(shape, x, own);
+    if (fabs(own[2]) > shape->half[2]) return false;
+  }
+  return shape_distance(shape, x, NULL) <= 0.0;
+}
+
 static void set_range(const struct shape *s, const double p[3], double radius, double *least, double *most)
 {
   double share;
@@ -307,7 +317,7 @@ bool shape_bounds(const struct shape *shape, double lower[3], double upper[3])
   for (int d = 0; d < 3; d++) {
     lower[d] = upper[d] = shape->center[d];
     for (int k = 0; k < 3; k++) {
-      const double f = shape->frame[3 * d + k], a = f * shape->low[k], b = f * shape->high[k];
+      const double f = shape->axes[3 * d + k], a = f * shape->low[k], b = f * shape->high[k];
       lower[d] += finite ? fmin(a, b) : -INFINITY;
       upper[d] += finite ? fmax(a, b) : INFINITY;
     }

@@ -3,7 +3,7 @@
  * The first kinds have closed formulas and exact distances. The others are made of parts: children (a tree of
  * set operations), a grid of sampled distances (a mesh), heights over a plane, or keyed grids of a body that
  * deforms. What these parts hold lies in the shape's own coordinates, centre at the origin and axes along
- * `frame`, so that a copy of the struct with another centre and frame is the same thing elsewhere: a moving
+ * `axes`, so that a copy of the struct with other centre and axes is the same thing elsewhere: a moving
  * body never copies a grid.
  *
  * The sign is right everywhere, and the values change no faster than the metric allows, but for heightfields
@@ -42,7 +42,7 @@ struct outline;
 struct heights;
 struct keyed;
 
-/* A file that a shape is made from; read by io/assets.h, after which the shape is ready. */
+/* A file that a shape is made from; read by io/assets/assets.h, after which the shape is ready. */
 struct shape_source {
   char *path;     /* text: of the font, or its name */
   char *text;     /* text: what it says; NULL else */
@@ -59,7 +59,7 @@ struct shape {
   double radius;    /* m; sphere, capsule, cylinder; cone: at the axis's beginning */
   double half[3];   /* m; box, wedge: half edge lengths; capsule, cylinder, cone: half[0] is half the axis;
                        heightfield: halves of the footprint along x and z, and how deep it goes below 0 */
-  double frame[9];  /* rotation, row-major, own axes as columns; identity for what `axis` directs */
+  double axes[9];   /* rotation, row-major, own axes as columns; identity for what `axis` directs */
 
   double amount;       /* m; cone: radius at the axis's end; shell, layer: thickness; offset: distance;
                           smooth union: width of the blend */
@@ -80,6 +80,9 @@ struct shape {
 
 /* Distance at x (m); the outward normal goes to n unless it is NULL. */
 double shape_distance(const struct shape *shape, const double x[3], double n[3]);
+
+/* Whether the distance is not positive; letters far above or below their plane cost no distance. */
+bool shape_contains(const struct shape *shape, const double x[3]);
 
 /* Bounds of the distance over the ball around x: a ball with *least > 0 holds no point of the shape. */
 void shape_range(const struct shape *shape, const double x[3], double radius, double *least, double *most);

@@ -2,46 +2,35 @@
  *
  * Energy density per initial volume (Stomakhin et al. 2013, equation 1, with F_E = R S):
  *     psi = mu |F_E - R|^2 + lambda/2 (J_E - 1)^2,   mu, lambda = mu0, lambda0 times exp(xi (1 - J_P)).
- * Everything is written in the principal frame of F_E = U diag(sigma) V^T, where the stress is diagonal and
+ * Everything is written in the principal axes of F_E = U diag(sigma) V^T, where the stress is diagonal and
  * the tangent falls apart into one 3x3 block for the stretches and three 2x2 blocks for shear and spin:
  * exact, symmetric, no inverse of tr(S) I - S. Pure functions of one lane each. */
 #ifndef FIRN_MATERIAL_SNOW_H
 #define FIRN_MATERIAL_SNOW_H
 
-#include "material/stretch.h"
+#include "material/material.h"
+#include "material/model.h"
 
-/* One material as the kernels read it: snow_constants() of snow.c fills the table, lanes gather from it. */
-struct snow_constants {
-  double mu, lambda;                /* Pa, undeformed */
-  double hardening;                 /* xi */
-  double factor_low, factor_high;   /* the hardening factor is kept within */
-  double stretch_low, stretch_high; /* singular values are kept within */
-  double excess_low, excess_high;   /* and eigenvalues of F^T F - I: the same limits, squared */
-};
+/* mu and lambda (Pa) are those of undeformed snow, hardening is xi. The hardening factor is kept within
+ * factor_low and _high, stretches within stretch_low and _high, and eigenvalues of F^T F - I within the same
+ * limits, squared: excess_low and _high. */
+MODEL_CONSTANTS(snow, mu, lambda, hardening, factor_low, factor_high, stretch_low, stretch_high, excess_low,
+                excess_high);
 
-/* The constants of a batch. */
-struct snow_lanes {
-  vd mu, lambda, hardening, factor_low, factor_high, stretch_low, stretch_high, excess_low, excess_high;
-};
+struct snow_constants snow_constants(const struct snow_parameters *parameters);
 
-struct material_parameters {
-  double young, poisson, hardening, hardening_limit, critical_compression, critical_stretch;
-  bool plastic;
-};
-
-struct snow_constants snow_constants(const struct material_parameters *parameters);
-
-static inline struct snow_lanes snow_gather(const struct snow_constants *table, const uint32_t *material)
+/* Of a batch of these materials, all of them snow. */
+static inline struct snow_lanes snow_gather(const struct material_constants *table, const uint32_t *material)
 {
   bool same = true;
   for (int l = 1; l < LANES; l++) same &= material[l] == material[0];
-  const struct snow_constants *c = &table[material[0]];
+  const struct snow_constants *c = (const void *)table[material[0]].value;
   struct snow_lanes lanes = {vd_set(c->mu),           vd_set(c->lambda),      vd_set(c->hardening),
                              vd_set(c->factor_low),   vd_set(c->factor_high), vd_set(c->stretch_low),
                              vd_set(c->stretch_high), vd_set(c->excess_low),  vd_set(c->excess_high)};
   if (same) return lanes;
   for (int l = 1; l < LANES; l++) {
-    c = &table[material[l]];
+    c = (const void *)table[material[l]].value;
     lanes.mu[l] = c->mu;
     lanes.lambda[l] = c->lambda;
     lanes.hardening[l] = c->hardening;
@@ -73,16 +62,22 @@ static inline vd snow_energy(const vd sigma[3], vd mu, vd lambda)
   return vd_fma(mu, stretch, vd_set(0.5) * lambda * (j - one) * (j - one));
 }
 
+/* Principal stresses (Pa). */
+static inline void snow_principal_stress(const vd sigma[3], vd mu, vd lambda, vd tau[3])
+{
+  const vd one = vd_set(1.0), j = sigma[0] * sigma[1] * sigma[2], pressure = lambda * (j - one) * j;
+  for (int d = 0; d < 3; d++) tau[d] = vd_fma(vd_set(2.0) * mu * (sigma[d] - one), sigma[d], pressure);
+}
+
 /* Kirchhoff-like stress P F_E^T (Pa), symmetric, upper triangle. */
 static inline void snow_stress(const vd u[9], const vd sigma[3], vd mu, vd lambda, vd out[6])
 {
-  const vd one = vd_set(1.0), j = sigma[0] * sigma[1] * sigma[2], pressure = lambda * (j - one) * j;
-  vd principal[3];
-  for (int d = 0; d < 3; d++) principal[d] = vd_fma(vd_set(2.0) * mu * (sigma[d] - one), sigma[d], pressure);
-  stretch_from_principal(u, principal, out);
+  vd tau[3];
+  snow_principal_stress(sigma, mu, lambda, tau);
+  stretch_from_principal(u, tau, out);
 }
 
-/* The same without the principal frame, and the energy density: with B = F F^T, P F^T is
+/* The same without the principal axes, and the energy density: with B = F F^T, P F^T is
  * 2 mu (B - B^(1/2)) + lambda (J - 1) J I, and |F - R|^2 = |B^(1/2) - I|^2. */
 static inline void snow_stress_left(const vd f[9], vd mu, vd lambda, vd out[6], vd *energy)
 {
@@ -99,20 +94,31 @@ static inline void snow_stress_left(const vd f[9], vd mu, vd lambda, vd out[6], 
   *energy = vd_fma(mu, stretch, vd_set(0.5) * lambda * excess * excess);
 }
 
+/* mu and lambda of a batch, hardened. */
+struct snow_moduli {
+  vd mu, lambda;
+};
+
+static inline void snow_slope(const struct stretches *e, vd mu, vd lambda, struct slope *out)
+{
+  const vd one = vd_set(1.0), mu2 = mu + mu;
+  vd sigma[3];
+  stretches_sigma(e, sigma);
+  const vd j = sigma[0] * sigma[1] * sigma[2], volume = lambda * j * (j + (j - one));
+  for (int k = 0; k < 6; k++) out->t[k] = volume;
+  for (int d = 0; d < 3; d++) {
+    const int a = (d + 1) % 3, b = (d + 2) % 3;
+    out->t[slope_diagonal[d]] = vd_fma(mu2 * sigma[d], sigma[d] + e->strain[d], volume);
+    out->s[d] = mu2 * (one - one / vd_max(sigma[a] + sigma[b], vd_set(1e-6)));
+  }
+}
+
 static inline void snow_multiply(const vd a[9], const vd b[9], vd out[9])
 {
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++)
-      out[3 * i + j] = vd_fma(a[3 * i], b[j], vd_fma(a[3 * i + 1], b[3 + j], a[3 * i + 2] * b[6 + j]));
+  matrix_multiply(a, b, out);
 }
 
-static inline void snow_transpose(const vd a[9], vd out[9])
-{
-  for (int i = 0; i < 3; i++)
-    for (int j = 0; j < 3; j++) out[3 * i + j] = a[3 * j + i];
-}
-
-/* The shear and spin block of axes i, j: a = dF_ij, b = dF_ji in the principal frame, k the third axis. The
+/* The shear and spin block of axes i, j: a = dF_ij, b = dF_ji in the principal axes, k the third axis. The
  * rotation's change is (a - b) / (sigma_i + sigma_j); where the stretches nearly cancel (inverted elements)
  * the quotient is bounded instead of divided by zero. */
 static inline void snow_tangent_shear(const vd sigma[3], vd mu2, vd pressure, int i, int j, const vd g[9],
@@ -130,9 +136,9 @@ static inline void snow_tangent_shear(const vd sigma[3], vd mu2, vd pressure, in
 static inline void snow_tangent(const vd u[9], const vd sigma[3], vd mu, vd lambda, const vd g[9], vd out[9])
 {
   vd ut[9], half[9], local[9], result[9];
-  snow_transpose(u, ut);
-  snow_multiply(ut, g, half);
-  snow_multiply(half, u, local); /* U^T g U */
+  matrix_transpose(u, ut);
+  matrix_multiply(ut, g, half);
+  matrix_multiply(half, u, local); /* U^T g U */
   const vd mu2 = mu + mu, one = vd_set(1.0), j = sigma[0] * sigma[1] * sigma[2],
            pressure = lambda * (j - one);
   const vd cofactor[3] = {sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1]};
@@ -146,8 +152,8 @@ static inline void snow_tangent(const vd u[9], const vd sigma[3], vd mu, vd lamb
   snow_tangent_shear(sigma, mu2, pressure, 0, 1, local, result);
   snow_tangent_shear(sigma, mu2, pressure, 0, 2, local, result);
   snow_tangent_shear(sigma, mu2, pressure, 1, 2, local, result);
-  snow_multiply(u, result, half);
-  snow_multiply(half, ut, out);
+  matrix_multiply(u, result, half);
+  matrix_multiply(half, ut, out);
 }
 
 /* By Sylvester's criterion. */
@@ -178,36 +184,132 @@ struct snow_returned {
   vm inverted; /* some singular value was <= 0 before the clamp */
 };
 
+/* Brings the stretches back to [low, high]. */
+static inline struct snow_returned snow_clamp(vd low, vd high, const vd sigma[3], vd clamped[3])
+{
+  struct snow_returned found = {(vm){0}, (vm){0}};
+  for (int d = 0; d < 3; d++) {
+    clamped[d] = vd_max(low, vd_min(sigma[d], high));
+    found.plastic |= clamped[d] != sigma[d];
+    found.inverted |= sigma[d] <= vd_set(0.0);
+  }
+  return found;
+}
+
+/* What J_P is multiplied by. */
+static inline vd snow_cut_off(const vd sigma[3], const vd clamped[3])
+{
+  return sigma[0] * sigma[1] * sigma[2] / (clamped[0] * clamped[1] * clamped[2]);
+}
+
 /* Step 7 for n batches that may not be elastic: the trial F_E in f is brought back to the
  * stretches in [low, high], what is cut off goes to J_P. A lane in which nothing is clamped keeps the bits of
  * both. */
 STRETCH_INLINE void snow_return(int n, const vd low[], const vd high[], vd f[][9], vd jp[],
                                 struct snow_returned found[])
 {
-  struct principal frame[STRETCH_MOST];
-  principal_frames(n, (const vd(*)[9])f, frame);
+  struct principal axes[STRETCH_MOST];
+  principal_axes(n, (const vd(*)[9])f, axes);
   for (int b = 0; b < n; b++) {
     vd sigma[3], clamped[3];
-    found[b] = (struct snow_returned){(vm){0}, (vm){0}};
-    for (int d = 0; d < 3; d++) {
-      sigma[d] = vd_set(1.0) + frame[b].strain[d];
-      clamped[d] = vd_max(low[b], vd_min(sigma[d], high[b]));
-      found[b].plastic |= clamped[d] != sigma[d];
-      found[b].inverted |= sigma[d] <= vd_set(0.0);
-    }
+    for (int d = 0; d < 3; d++) sigma[d] = vd_set(1.0) + axes[b].strain[d];
+    found[b] = snow_clamp(low[b], high[b], sigma, clamped);
     const vm plastic = found[b].plastic;
     if (!vm_any(plastic)) continue;
-    const vd ratio = sigma[0] * sigma[1] * sigma[2] / (clamped[0] * clamped[1] * clamped[2]);
-    jp[b] = vd_select(plastic, jp[b] * ratio, jp[b]);
-    const vd *u = frame[b].u, *v = frame[b].v;
-    for (int i = 0; i < 3; i++) {
-      const vd x = u[3 * i] * clamped[0], y = u[3 * i + 1] * clamped[1], z = u[3 * i + 2] * clamped[2];
-      for (int k = 0; k < 3; k++) {
-        const vd back = vd_fma(x, v[3 * k], vd_fma(y, v[3 * k + 1], z * v[3 * k + 2]));
-        f[b][3 * i + k] = vd_select(plastic, back, f[b][3 * i + k]);
-      }
-    }
+    jp[b] = vd_select(plastic, jp[b] * snow_cut_off(sigma, clamped), jp[b]);
+    vd back[9];
+    principal_rebuild(&axes[b], clamped, back);
+    for (int k = 0; k < 9; k++) f[b][k] = vd_select(plastic, back[k], f[b][k]);
   }
 }
+
+/* --- the interface of model.h -----------------------------------------------------------------------------
+ */
+
+static inline struct snow_moduli snow_moduli(const struct snow_lanes *m, const struct history *h)
+{
+  vm clamped;
+  const vd factor = snow_hardening(m, h->volume, &clamped);
+  return (struct snow_moduli){m->mu * factor, m->lambda * factor};
+}
+
+static inline vd snow_model_energy(const void *constants, const struct stretches *e, const struct history *h)
+{
+  const struct snow_moduli m = snow_moduli(constants, h);
+  vd sigma[3];
+  stretches_sigma(e, sigma);
+  return snow_energy(sigma, m.mu, m.lambda);
+}
+
+static inline void snow_model_stress(const void *constants, const struct stretches *e,
+                                     const struct history *h, vd tau[3])
+{
+  const struct snow_moduli m = snow_moduli(constants, h);
+  vd sigma[3];
+  stretches_sigma(e, sigma);
+  snow_principal_stress(sigma, m.mu, m.lambda, tau);
+}
+
+static inline void snow_model_left(const void *constants, const vd f[9], const struct history *h, vd tau[6],
+                                   vd *energy)
+{
+  const struct snow_moduli m = snow_moduli(constants, h);
+  snow_stress_left(f, m.mu, m.lambda, tau, energy);
+}
+
+static inline void snow_model_slope(const void *constants, const struct stretches *e, const struct history *h,
+                                    vm flowing, struct slope *out)
+{
+  (void)flowing;
+  const struct snow_moduli m = snow_moduli(constants, h);
+  snow_slope(e, m.mu, m.lambda, out);
+}
+
+static inline vm snow_model_is_limited(const void *constants, const struct history *h)
+{
+  vm clamped;
+  snow_hardening(constants, h->volume, &clamped);
+  return clamped;
+}
+
+static inline vm snow_model_is_elastic(const void *constants, const vd f[9], const struct history *h)
+{
+  (void)h;
+  return snow_is_elastic(constants, f);
+}
+
+static inline struct returned snow_model_give_back(const void *constants, const struct stretches *e,
+                                                   struct history *h, vd sigma[3])
+{
+  (void)e;
+  const struct snow_lanes *m = constants;
+  vd clamped[3];
+  const vm plastic = snow_clamp(m->stretch_low, m->stretch_high, sigma, clamped).plastic;
+  h->volume = vd_select(plastic, h->volume * snow_cut_off(sigma, clamped), h->volume);
+  for (int d = 0; d < 3; d++) sigma[d] = vd_select(plastic, clamped[d], sigma[d]);
+  return (struct returned){.plastic = plastic};
+}
+
+/* Of undeformed snow: within the limits of the return mapping c is at most 1.2 % higher. */
+static inline vd snow_model_wave(const void *constants, const struct stretch_bounds *bounds,
+                                 const struct history *h)
+{
+  (void)bounds;
+  const struct snow_moduli m = snow_moduli(constants, h);
+  return m.lambda + (m.mu + m.mu);
+}
+
+static const struct model snow_model = {
+    .name = "snow",
+    .constants = MODEL_MEMBERS(snow),
+    .energy = snow_model_energy,
+    .stress = snow_model_stress,
+    .left = snow_model_left,
+    .slope = snow_model_slope,
+    .is_limited = snow_model_is_limited,
+    .is_elastic = snow_model_is_elastic,
+    .give_back = snow_model_give_back,
+    .wave = snow_model_wave,
+};
 
 #endif

@@ -39,6 +39,21 @@ void camera_look(struct camera *camera, const double eye[3], const double target
   }
   vec_cross(camera->right, camera->forward, camera->up);
   camera->tangent = tan(0.5 * field_of_view * pi / 180.0);
+  camera->aperture = camera->focus = 0.0;
+}
+
+void camera_ray(const struct camera *camera, double x, double y, const double lens[2], double origin[3],
+                double direction[3])
+{
+  const double focus = camera->aperture > 0.0 ? camera->focus : 1.0, radius = 0.5 * camera->aperture;
+  for (int d = 0; d < 3; d++) {
+    const double offset = radius * (lens[0] * camera->right[d] + lens[1] * camera->up[d]);
+    const double sharp =
+        focus * (camera->forward[d] + camera->tangent * (x * camera->right[d] + y * camera->up[d]));
+    origin[d] = camera->eye[d] + offset;
+    direction[d] = sharp - offset;
+  }
+  vec_normalize(direction);
 }
 
 /* Extremes of the projections, as tangents: left, right, bottom, top. */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/vec.h"
+#include "material/look.h"
 #include "render/cloud.h"
 #include "render/raycast.h"
 #include "render/smooth.h"
@@ -51,23 +52,48 @@ static bool project(const struct canvas *canvas, const float p[3], float radius,
          s->y < (float)canvas->surface.height + s->pixels;
 }
 
-static void draw_snow(struct canvas *canvas, const struct frame *frame)
+/* The particles that can be seen, projected; values[k] is what the colour shows of splat k, unless NULL. */
+static int64_t project_all(const struct canvas *canvas, const struct frame *frame, struct splat *splats,
+                           float *values)
 {
-  struct splat *splats = mem_alloc((size_t)frame->count, sizeof *splats);
   const float unit = canvas_particle_radius(canvas) / 255.0f;
   int64_t count = 0;
   for (int64_t i = 0; i < frame->count; i++) {
     float p[3];
-    if (canvas_particle(canvas, frame, i, p) &&
-        project(canvas, p, unit * (float)canvas->sizes[i], &splats[count]))
-      count++;
+    if (!canvas_particle(canvas, frame, i, p) ||
+        !project(canvas, p, unit * (float)canvas->sizes[i], &splats[count]))
+      continue;
+    if (values) values[count] = preview_value(canvas->stage->color, frame, i);
+    count++;
   }
+  return count;
+}
+
+/* Whether any material is drawn in another way than snow. */
+static bool has_looks(const struct preview_stage *stage)
+{
+  for (int m = 0; m < stage->material_count; m++)
+    if (!look_is_snow(&stage->materials[m])) return true;
+  return false;
+}
+
+static void draw_snow(struct canvas *canvas, const struct frame *frame)
+{
+  const int64_t samples = (int64_t)canvas->surface.width * canvas->surface.height;
+  const bool colored = canvas->stage->color != COLOR_SNOW || frame->phase || has_looks(canvas->stage);
+  struct splat *splats = mem_alloc((size_t)frame->count, sizeof *splats);
+  float *values = colored ? mem_alloc((size_t)frame->count, sizeof *values) : NULL;
+  const int64_t count = project_all(canvas, frame, splats, values);
   splat_draw(&canvas->surface, splats, count);
+  if (colored) {
+    canvas->value = mem_alloc((size_t)samples, sizeof *canvas->value);
+    splat_values(&canvas->surface, splats, values, count, canvas->value);
+  }
+  mem_free(values);
   mem_free(splats);
   smooth_close(&canvas->surface, canvas->focal, PIT_REACH * canvas->spacing, PIT_DEPTH * canvas->spacing);
   smooth_depth(&canvas->surface, canvas->focal, SMOOTH_REACH * canvas->spacing,
                SURFACE_RANGE * canvas->spacing);
-  const int64_t samples = (int64_t)canvas->surface.width * canvas->surface.height;
   for (int64_t i = 0; i < samples; i++)
     canvas->what[i] = canvas->surface.depth[i] < FIRN_DEPTH_EMPTY ? WHAT_SNOW : WHAT_SKY;
 }
@@ -176,6 +202,7 @@ void canvas_destroy(struct canvas *canvas)
 {
   depth_map_destroy(&canvas->surface);
   mem_free(canvas->what);
+  mem_free(canvas->value);
   mem_free(canvas->poses);
   mem_free(canvas->sizes);
 }

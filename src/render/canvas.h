@@ -7,7 +7,7 @@
 #define FIRN_RENDER_CANVAS_H
 
 #include "bodies/body.h"
-#include "io/frame.h"
+#include "io/particles/frame.h"
 #include "render/preview.h"
 #include "render/splat.h"
 
@@ -25,6 +25,7 @@ struct canvas {
   float spacing, radius; /* m: between particles; half the stage's diagonal */
   struct depth_map surface;
   uint16_t *what;
+  float *value;            /* of preview_value(), a sample; NULL where all is snow and white */
   struct body_pose *poses; /* where the bodies are at the frame's time */
   int pose_count;
   uint8_t *sizes; /* of cloud_sizes() */

@@ -44,15 +44,7 @@ static const struct glyph *find(char character)
   return NULL;
 }
 
-static void block(struct image *image, int x, int y, int extent, uint8_t value)
-{
-  for (int row = y < 0 ? 0 : y; row < y + extent && row < image->height; row++)
-    for (int column = x < 0 ? 0 : x; column < x + extent && column < image->width; column++)
-      memset(image->rgb + 3 * ((size_t)row * (size_t)image->width + (size_t)column), value, 3);
-}
-
-/* Every set pixel as a block `grow` wider on all sides than scale. */
-static void draw(struct image *image, int x, int y, int scale, int grow, uint8_t value, const char *text)
+void image_letters(struct image *image, int x, int y, int scale, const uint8_t rgb[3], const char *text)
 {
   for (; *text; text++, x += ADVANCE * scale) {
     const struct glyph *glyph = find(*text);
@@ -60,14 +52,8 @@ static void draw(struct image *image, int x, int y, int scale, int grow, uint8_t
     for (int row = 0; row < GLYPH_HEIGHT; row++)
       for (int column = 0; column < GLYPH_WIDTH; column++)
         if (glyph->rows[row] >> (GLYPH_WIDTH - 1 - column) & 1)
-          block(image, x + column * scale - grow, y + row * scale - grow, scale + 2 * grow, value);
+          image_box(image, x + column * scale, y + row * scale, scale, scale, rgb);
   }
-}
-
-void image_text(struct image *image, int x, int y, int scale, const char *text)
-{
-  draw(image, x, y, scale, 1, 40, text);
-  draw(image, x, y, scale, 0, 250, text);
 }
 
 int image_text_width(int scale, const char *text)

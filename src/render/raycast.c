@@ -37,8 +37,8 @@ static bool hit_box(const struct shape *shape, const double from_center[3], cons
   for (int i = 0; i < 3; i++) {
     double o = 0.0, s = 0.0;
     for (int k = 0; k < 3; k++) {
-      o += shape->frame[3 * k + i] * from_center[k];
-      s += shape->frame[3 * k + i] * d[k];
+      o += shape->axes[3 * k + i] * from_center[k];
+      s += shape->axes[3 * k + i] * d[k];
     }
     if (s == 0.0) {
       if (fabs(o) > shape->half[i]) return false;

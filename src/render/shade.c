@@ -7,6 +7,9 @@
 
 #include "base/memory.h"
 #include "base/vec.h"
+#include "material/look.h"
+#include "render/palette.h"
+#include "render/tone.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,20 +26,13 @@ static const struct palette light = {
 };
 
 static const float ambient[3] = {0.21f, 0.285f, 0.405f};
-static const float ground_color[3] = {0.17f, 0.19f, 0.215f};
-
-/* Matte colours of bodies in turn. */
-static const float body_colors[][3] = {
-    {0.36f, 0.17f, 0.10f}, {0.10f, 0.22f, 0.26f}, {0.38f, 0.27f, 0.10f},
-    {0.17f, 0.20f, 0.12f}, {0.25f, 0.15f, 0.22f},
-};
-
 struct shader {
   const struct canvas *canvas;
   const struct sun *sun;
   const struct occlusion *occlusion;
   float up[3];
   double (*axes)[2][3]; /* of the grid on each plane */
+  float (*colors)[3];   /* of the bodies */
 };
 
 static float mix(float a, float b, float t)
@@ -73,6 +69,32 @@ static void shade_snow(const struct shader *s, const float n[3], float sun, floa
     /* Light bounces about in a white crease and comes out bluer, not black. */
     const float open = mix(sky, sky * sky, 0.5f - 0.25f * (float)c);
     out[c] = albedo[c] * (light.sun[c] * direct + dome * (0.25f + 0.75f * open)) + glow[c] * (1.0f - direct);
+  }
+}
+
+/* Snow without its white: clearer and bluer. */
+static void shade_ice(const struct shader *s, const float n[3], float sun, float sky, float out[3])
+{
+  static const float tint[3] = {0.58f, 0.80f, 0.95f};
+  shade_snow(s, n, sun, sky, out);
+  for (int c = 0; c < 3; c++) out[c] *= tint[c];
+}
+
+/* Blue below, and above it the mirrored sky and sun (Schlick's fit of Fresnel's formula for water). */
+static void shade_water(const struct shader *s, const float view[3], const float n[3], float sun, float sky,
+                        float out[3])
+{
+  static const float deep[3] = {0.06f, 0.24f, 0.42f};
+  const float facing = dot3(view, n), grazing = 1.0f - fminf(fabsf(facing), 1.0f);
+  const float square = grazing * grazing, mirrored = 0.02f + 0.98f * square * square * grazing;
+  float back[3], above[3];
+  for (int d = 0; d < 3; d++) back[d] = view[d] - 2.0f * facing * n[d];
+  shade_sky(s, back, above);
+  const float glint = sun * powf(clamp01(dot3(back, s->sun->direction)), 120.0f);
+  const float direct = clamp01(dot3(n, s->sun->direction)) * sun;
+  for (int c = 0; c < 3; c++) {
+    const float body = deep[c] * (light.sun[c] * direct + 1.4f * ambient[c] * sky + 0.2f);
+    out[c] = mix(body, above[c] * sky, mirrored) + 0.8f * glint * light.sun[c];
   }
 }
 
@@ -134,7 +156,7 @@ static void shade_plane(const struct shader *s, int index, int x, int y, float s
   float p[3], albedo[3], view[3], far[3];
   canvas_point(canvas, x, y, depth, p);
   const float line = 1.0f - 0.30f * grid_at(canvas, shape, s->axes[index], x, y);
-  for (int c = 0; c < 3; c++) albedo[c] = ground_color[c] * line;
+  for (int c = 0; c < 3; c++) albedo[c] = s->colors[index][c] * line;
   shade_matte(s, albedo, n, sun, sky, out);
   /* Ground far from the stage melts into the horizon: no hard edge, and distance reads. */
   view_direction(canvas, (float)x + 0.5f, (float)y + 0.5f, view);
@@ -142,6 +164,37 @@ static void shade_plane(const struct shader *s, int index, int x, int y, float s
   const float distance = sqrtf(dot3(p, p)) / canvas->radius,
               haze = 1.0f - expf(-0.012f * distance * distance);
   for (int c = 0; c < 3; c++) out[c] = mix(out[c], far[c], haze);
+}
+
+/* The colour of matter at a sample; false where it is snow's own. */
+static bool matter_color(const struct preview_stage *stage, const float *value, int64_t sample, float out[3])
+{
+  if (!value) return false;
+  if (stage->color != COLOR_SNOW) {
+    palette_color(stage->color, stage->range, value[sample], out);
+    return true;
+  }
+  if (stage->material_count == 0) return false;
+  const int index = value[sample] < (float)stage->material_count ? (int)value[sample] : 0;
+  if (look_is_snow(&stage->materials[index])) return false;
+  look_color(&stage->materials[index], out);
+  return true;
+}
+
+/* Water and ice that formed from snow; false of all other matter. */
+static bool shade_matter(const struct shader *s, int x, int y, const float n[3], float sun, float sky,
+                         float out[3])
+{
+  const struct canvas *canvas = s->canvas;
+  const float value = canvas->value ? canvas->value[(int64_t)y * canvas->surface.width + x] : 0.0f;
+  float view[3];
+  if (canvas->stage->color != COLOR_SNOW || !(value < 0.0f)) return false;
+  view_direction(canvas, (float)x + 0.5f, (float)y + 0.5f, view);
+  if (value == -(float)MATTER_WATER)
+    shade_water(s, view, n, sun, sky, out);
+  else
+    shade_ice(s, n, sun, sky, out);
+  return true;
 }
 
 static void shade_sample(const struct shader *s, int x, int y, float out[3])
@@ -156,6 +209,13 @@ static void shade_sample(const struct shader *s, int x, int y, float out[3])
   }
   occlusion_at(s->occlusion, canvas, x, y, &sun, &sky);
   canvas_normal(canvas, x, y, n);
+  if (what == WHAT_SNOW && shade_matter(s, x, y, n, sun, sky, out)) return;
+  float color[3];
+  if (what == WHAT_SNOW &&
+      matter_color(canvas->stage, canvas->value, (int64_t)y * canvas->surface.width + x, color)) {
+    shade_matte(s, color, n, sun, sky, out);
+    return;
+  }
   if (what == WHAT_SNOW) {
     shade_snow(s, n, sun, sky, out);
     return;
@@ -164,7 +224,7 @@ static void shade_sample(const struct shader *s, int x, int y, float out[3])
   if (canvas->poses[index].shape.kind == SHAPE_PLANE)
     shade_plane(s, index, x, y, sun, sky, n, out);
   else
-    shade_matte(s, body_colors[(size_t)index % (sizeof body_colors / sizeof *body_colors)], n, sun, sky, out);
+    shade_matte(s, s->colors[index], n, sun, sky, out);
 }
 
 /* Four samples of one thing, and of one surface where it is snow. */
@@ -180,8 +240,11 @@ static bool uniform(const struct canvas *canvas, int64_t corner)
   return true;
 }
 
+/* Where the background is left out, its samples do not count. */
 static void shade_pixel(const struct shader *s, int x, int y, float out[3])
 {
+  const bool skip = s->canvas->stage->transparent;
+  float shown = 0.0f;
   if (uniform(s->canvas, (int64_t)(2 * y) * s->canvas->surface.width + 2 * x)) {
     shade_sample(s, 2 * x, 2 * y, out);
     return;
@@ -189,25 +252,26 @@ static void shade_pixel(const struct shader *s, int x, int y, float out[3])
   out[0] = out[1] = out[2] = 0.0f;
   for (int k = 0; k < 4; k++) {
     float sample[3];
-    shade_sample(s, 2 * x + (k & 1), 2 * y + (k >> 1), sample);
-    for (int c = 0; c < 3; c++) out[c] += 0.25f * sample[c];
+    const int u = 2 * x + (k & 1), v = 2 * y + (k >> 1);
+    if (skip && s->canvas->what[(int64_t)v * s->canvas->surface.width + u] == WHAT_SKY) continue;
+    shade_sample(s, u, v, sample);
+    for (int c = 0; c < 3; c++) out[c] += sample[c];
+    shown += 1.0f;
   }
+  for (int c = 0; c < 3 && shown > 0.0f; c++) out[c] /= shown;
 }
 
-/* Linear up to a knee, then ever slower towards 1: highlights keep their shape. */
-static float shoulder(float x)
+/* Part of a pixel's four samples that show something, of 255. */
+static uint8_t opacity(const struct canvas *canvas, int x, int y)
 {
-  const float knee = 0.60f, room = 1.0f - knee;
-  return x < knee ? x : knee + room * (1.0f - expf(-(x - knee) / room));
-}
-
-static float srgb(float x)
-{
-  return x <= 0.0031308f ? 12.92f * x : 1.055f * powf(x, 1.0f / 2.4f) - 0.055f;
+  int shown = 0;
+  for (int k = 0; k < 4; k++)
+    shown += canvas->what[(int64_t)(2 * y + (k >> 1)) * canvas->surface.width + 2 * x + (k & 1)] != WHAT_SKY;
+  return (uint8_t)(255 * shown / 4);
 }
 
 enum { TONES = 4096 };
-static const float BRIGHTEST = 4.0f;
+static const float BRIGHTEST = 4.0f, KNEE = 0.60f;
 
 /* sRGB value (0 .. 255, with fraction) of each tone, spaced by square root so that the darks have enough. */
 static float *tone_table(void)
@@ -215,16 +279,9 @@ static float *tone_table(void)
   float *table = mem_alloc(TONES + 1, sizeof *table);
   for (int i = 0; i <= TONES; i++) {
     const float root = (float)i / (float)TONES;
-    table[i] = 255.0f * srgb(shoulder(BRIGHTEST * root * root));
+    table[i] = 255.0f * tone_srgb(tone_shoulder(BRIGHTEST * root * root, KNEE));
   }
   return table;
-}
-
-/* Ordered dither: half a step up or down, so that slow gradients do not band. */
-static float dither(int x, int y)
-{
-  static const float bayer[16] = {0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};
-  return (bayer[(y & 3) * 4 + (x & 3)] + 0.5f) / 16.0f;
 }
 
 void shade_image(const struct canvas *canvas, const struct sun *sun, const struct occlusion *occlusion,
@@ -235,6 +292,9 @@ void shade_image(const struct canvas *canvas, const struct sun *sun, const struc
   s.axes = mem_alloc((size_t)canvas->pose_count, sizeof *s.axes);
   for (int b = 0; b < canvas->pose_count; b++)
     camera_tangents(canvas->poses[b].shape.axis, s.axes[b][0], s.axes[b][1]);
+  s.colors = mem_alloc((size_t)canvas->pose_count, sizeof *s.colors);
+  for (int b = 0; b < canvas->pose_count; b++) body_color(canvas->poses[b].body, b, s.colors[b]);
+  if (canvas->stage->transparent) image_add_alpha(image);
   float *table = tone_table();
   for (int y = 0; y < image->height; y++)
     for (int x = 0; x < image->width; x++) {
@@ -243,9 +303,11 @@ void shade_image(const struct canvas *canvas, const struct sun *sun, const struc
       shade_pixel(&s, x, y, color);
       for (int c = 0; c < 3; c++) {
         const float tone = table[(int)((float)TONES * sqrtf(clamp01(color[c] / BRIGHTEST)))];
-        to[c] = (uint8_t)fminf(tone + dither(x, y), 255.0f);
+        to[c] = (uint8_t)fminf(tone + tone_dither(x, y), 255.0f);
       }
+      if (image->alpha) image->alpha[(int64_t)y * image->width + x] = opacity(canvas, x, y);
     }
   mem_free(table);
+  mem_free(s.colors);
   mem_free(s.axes);
 }

@@ -1,19 +1,18 @@
-/* From frame files to a PNG: one picture, or a contact sheet of several under one camera. What `firn preview`
- * does. */
+/* From frame files to picture files: one picture, a contact sheet of several under one camera, or a file for
+ * each. What `firn preview` and `firn render` do. */
 #ifndef FIRN_RENDER_SHEET_H
 #define FIRN_RENDER_SHEET_H
 
 #include "base/error.h"
-#include "io/scene.h"
+#include "decomposition/comm.h"
+#include "render/shot.h"
 
 struct sheet_request {
-  char *const *frames; /* paths, in the order of the panels */
-  int frame_count;
-  const char *output; /* PNG */
-  const char *scene;  /* scene file for bodies, gravity and camera; NULL: the one in the first frame */
-  int width, height;  /* of a panel, pixels; 0: 1280 x 720 for one frame, 640 x 360 for several */
-  int columns;        /* 0: about as many as rows */
-  struct scene_camera camera; /* wins over the scene's where given */
+  struct shot_options shot; /* its aspect is set here */
+  const char *output;       /* .png, or for one traced picture .pfm: linear floats; NULL: none */
+  const char *each;         /* a pattern like "pictures/%04d.png", one file a frame; NULL: none */
+  int width, height;        /* of a panel, pixels; 0: 1280 x 720 for one frame, 640 x 360 for several */
+  int columns;              /* 0: about as many as rows */
 };
 
 struct sheet_layout {
@@ -26,8 +25,12 @@ struct sheet_layout {
 /* Sizes of a request with at least one frame; an error for sizes that make no sense or no PNG. */
 int sheet_layout(const struct sheet_request *request, struct sheet_layout *layout, struct error *err);
 
-/* Reads the frames one at a time (twice where there are several: bounds first, then pictures) and writes the
- * output, all or nothing. */
-int sheet_draw(const struct sheet_request *request, struct sheet_layout *layout, struct error *err);
+/* "pictures/0012.png" for mem_free(), or NULL: the pattern must have one %d, with digits if wanted. */
+char *sheet_numbered(const char *pattern, int number);
+
+/* Collective over comm (NULL: one process). Draws the frames one at a time and writes the output, all or
+ * nothing. *report is the sum over all pictures. */
+int sheet_draw(const struct comm *comm, const struct sheet_request *request, struct sheet_layout *layout,
+               struct picture_report *report, struct error *err);
 
 #endif

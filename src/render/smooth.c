@@ -1,4 +1,4 @@
-/* A separable filter of seven taps in three rounds, from wide to narrow: the wide round levels the spheres,
+/* A separable filter of seven taps in a few rounds, from wide to narrow: the wide round levels the spheres,
  * the narrow ones level the pattern that sparse taps leave, at a fraction of a dense filter's cost.
  *
  * Taps come in pairs, one on each side, and a pair counts only if both are on this surface. So a slope
@@ -8,14 +8,14 @@
 
 #include "base/memory.h"
 
-enum { PAIRS = 3, ROUNDS = 3, RUN = 32 };
+enum { PAIRS = 3, RUN = 32 };
 
 static const float pair_weight[PAIRS] = {0.80f, 0.41f, 0.14f}; /* a Gaussian at 1/3, 2/3 and 1 of 2 sigma */
 
 static float step_at(float focal_step, float z)
 {
   const float step = focal_step / z;
-  return step < 40.0f ? step : 40.0f; /* an eye inside the snow must not make the picture slow */
+  return step < 120.0f ? step : 120.0f; /* an eye in the snow must not look across the whole picture */
 }
 
 /* Adds one pair of taps to a run of pixels. An empty pixel is so far from any other that its weight is zero,
@@ -118,14 +118,28 @@ void smooth_close(struct depth_map *map, float focal, float reach, float deepest
   map->depth = out;
 }
 
+/* Depth of the nearest pixel, or empty. */
+static float nearest_depth(const struct depth_map *map)
+{
+  const int64_t pixels = (int64_t)map->width * map->height;
+  float nearest = FIRN_DEPTH_EMPTY;
+  for (int64_t i = 0; i < pixels; i++) nearest = map->depth[i] < nearest ? map->depth[i] : nearest;
+  return nearest;
+}
+
 void smooth_depth(struct depth_map *map, float focal, float reach, float range)
 {
-  static const float shrink[ROUNDS] = {1.0f, 0.45f, 0.18f};
+  static const float shrink = 0.45f;
+  const float nearest = nearest_depth(map);
+  if (nearest >= FIRN_DEPTH_EMPTY) return;
   float *other = mem_alloc((size_t)map->width * (size_t)map->height, sizeof *other);
-  for (int round = 0; round < ROUNDS; round++) {
-    const float focal_step = focal * reach * shrink[round] / (float)PAIRS;
+  float focal_step = focal * reach / (float)PAIRS;
+  /* At least three rounds; where a particle is large on the screen more, until taps are next to each other:
+   * sparse ones would leave their pattern. */
+  for (int round = 0; round < 3 || (step_at(focal_step, nearest) > 0.7f && round < 12); round++) {
     pass(map, map->depth, other, 0, focal_step, 1.0f / range);
     pass(map, other, map->depth, 1, focal_step, 1.0f / range);
+    focal_step *= shrink;
   }
   mem_free(other);
 }

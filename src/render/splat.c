@@ -139,8 +139,9 @@ static void draw_sphere(struct depth_map *map, const struct splat *s, const stru
     const float dy = ((float)y + 0.5f - s->y) * inverse, room = 1.0f - dy * dy;
     if (room <= 0.0f) continue;
     const float span = sqrtf(room) * s->pixels;
-    const int first = (int)ceilf(s->x - span - 0.5f), last = (int)floorf(s->x + span - 0.5f);
-    const int left = first > 0 ? first : 0, right = last < map->width ? last : map->width - 1;
+    const float first = ceilf(s->x - span - 0.5f), last = floorf(s->x + span - 0.5f);
+    const int left = (int)fminf(fmaxf(first, 0.0f), (float)map->width);
+    const int right = (int)fmaxf(fminf(last, (float)(map->width - 1)), -1.0f);
     draw_row(map->depth + (int64_t)y * map->width, left, right, s->x, inverse, room, s->z, s->radius);
   }
 }
@@ -166,4 +167,27 @@ void splat_draw(struct depth_map *map, const struct splat *splats, int64_t count
   mem_free(tiles.farthest);
   mem_free(tiles.changed);
   mem_free(order);
+}
+
+void splat_values(const struct depth_map *map, const struct splat *splats, const float *values, int64_t count,
+                  float *out)
+{
+  struct depth_map nearest;
+  depth_map_create(&nearest, map->width, map->height);
+  for (int64_t i = 0; i < count; i++) {
+    const struct splat *s = &splats[i];
+    const struct window w = window_of(map, s);
+    for (int y = w.top; y <= w.bottom; y++)
+      for (int x = w.left; x <= w.right; x++) {
+        const float dx = ((float)x + 0.5f - s->x) / s->pixels, dy = ((float)y + 0.5f - s->y) / s->pixels;
+        const float room = 1.0f - dx * dx - dy * dy;
+        const int64_t k = (int64_t)y * map->width + x;
+        if (room <= 0.0f) continue;
+        const float z = s->z - s->radius * sqrtf(room);
+        if (z >= nearest.depth[k]) continue;
+        nearest.depth[k] = z;
+        out[k] = values[i];
+      }
+  }
+  depth_map_destroy(&nearest);
 }

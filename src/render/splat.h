@@ -25,6 +25,11 @@ void depth_map_create(struct depth_map *map, int width, int height);
 void depth_map_destroy(struct depth_map *map);
 void depth_map_clear(struct depth_map *map);
 
+/* Draws for each pixel the value of the particle that is nearest there; `values` goes with the splats, and
+ * pixels that none touches keep what they have. */
+void splat_values(const struct depth_map *map, const struct splat *splats, const float *values, int64_t count,
+                  float *out);
+
 /* Draws the nearest of all surfaces; the result does not depend on the order of the splats. */
 void splat_draw(struct depth_map *map, const struct splat *splats, int64_t count);
 

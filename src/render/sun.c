@@ -15,19 +15,12 @@ enum { TEXELS = 1024, LOOKS = 8, TAPS = 12 };
 
 static const float SUN_SIZE = 0.10f; /* penumbra a metre of gap; the real sun's is 0.009 */
 
-/* Left of the camera and a little behind it, at some forty degrees: shape shows best under light from the
- * side. */
-static void choose_direction(struct sun *sun, const struct preview_stage *stage)
+static void set_direction(struct sun *sun, const struct preview_stage *stage)
 {
-  double level[3], direction[3], across[3], along[3];
-  const struct camera *camera = &stage->camera;
-  vec_axpy(camera->forward, -vec_dot(camera->forward, stage->up), stage->up, level);
-  if (!(vec_normalize(level) > 1e-6)) memcpy(level, camera->up, sizeof level);
-  for (int d = 0; d < 3; d++) direction[d] = 0.66 * stage->up[d] - 0.80 * camera->right[d] - 0.30 * level[d];
-  vec_normalize(direction);
-  camera_tangents(direction, across, along);
+  double across[3], along[3];
+  camera_tangents(stage->sun, across, along);
   for (int d = 0; d < 3; d++) {
-    sun->direction[d] = (float)direction[d];
+    sun->direction[d] = (float)stage->sun[d];
     sun->across[d] = (float)across[d];
     sun->along[d] = (float)along[d];
   }
@@ -110,7 +103,7 @@ static void cast_body(struct sun *sun, const struct canvas *canvas, const struct
 
 void sun_create(struct sun *sun, const struct canvas *canvas, const struct frame *frame)
 {
-  choose_direction(sun, canvas->stage);
+  set_direction(sun, canvas->stage);
   choose_window(sun, canvas);
   sun->radius = canvas->radius;
   sun->spacing = canvas->spacing;

@@ -2,49 +2,126 @@
 
 #include <math.h>
 
-enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOTS };
+enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOTS };
 
-/* AR = A R and the dot products, in one pass over the nodes. */
-static void apply(const struct cr_system *s, struct exact_sum dots[DOTS])
+static const double held_part = 0.01; /* of |v*| over all nodes, which the free ones count for at least */
+
+static struct cr_vectors vectors_of(const struct cr_system *s)
 {
-  s->hessian(s->context, GROUP_R, GROUP_AR);
-  crew_cr_product(s->crew, s->kernels, s->grid, s->factor, s->owned_tiles, dots);
+  double *const *node = s->grid->node;
+  return (struct cr_vectors){.x = node[s->unknown],
+                             .r = node[NODE_RESIDUAL],
+                             .p = node[NODE_DIRECTION],
+                             .ar = node[NODE_A_RESIDUAL],
+                             .ap = node[NODE_A_DIRECTION],
+                             .aar = node[NODE_AA_RESIDUAL],
+                             .aap = node[NODE_AA_DIRECTION],
+                             .right = s->has_right ? node[s->right] : NULL,
+                             .measure = s->has_right ? node[s->measure] : NULL,
+                             .weight = node[s->weight],
+                             .fixed = node[s->fixed],
+                             .factor = s->factor};
 }
 
-/* r = v* - A v* = -factor M^-1 H v* on the free nodes. */
-static void start(const struct cr_system *s, struct exact_sum *norm)
+/* A r and the dot products, in one pass over the nodes. */
+static void apply(const struct cr_system *s, struct cr_vectors *v, struct exact_sum dots[DOTS])
 {
-  s->hessian(s->context, GROUP_VELOCITY, GROUP_AR);
-  crew_cr_residual(s->crew, s->kernels, s->grid, s->factor, s->owned_tiles, norm);
+  s->product(s->context, NODE_RESIDUAL, NODE_A_RESIDUAL);
+  crew_tiles(s->crew, s->grid, s->kernels->cr_product, v, s->owned_tiles, dots, DOT_NORM);
+}
+
+/* r = b - A x on the free nodes; where b is x that is -factor W^-1 B x. */
+static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms[2])
+{
+  grid_clear(s->grid, NODE_RESIDUAL);
+  grid_clear(s->grid, NODE_DIRECTION);
+  grid_clear(s->grid, NODE_A_DIRECTION);
+  s->product(s->context, s->unknown, NODE_A_RESIDUAL);
+  struct cr_vectors v = vectors_of(s);
+  crew_tiles(s->crew, s->grid, s->has_right ? s->kernels->cr_begin : s->kernels->cr_residual, &v,
+             s->owned_tiles, norms, 2);
+  if (s->project) s->project(s->context, NODE_RESIDUAL);
+  return v;
+}
+
+static void update(const struct cr_system *s, struct cr_vectors *v, double a, double b)
+{
+  v->a = a;
+  v->b = b;
+  crew_tiles(s->crew, s->grid, s->kernels->cr_update, v, s->owned_tiles, NULL, 0);
+}
+
+/* What the sums of an iteration say. */
+struct progress {
+  struct cr_result result;
+  double norm, tolerance;
+  int max_iterations;
+  double rar_before, apap;
+  double a, b; /* of the next update */
+};
+
+/* Takes the sums; false when the solve is over, converged or not. */
+static bool judge(struct progress *p, const struct exact_sum dots[DOTS])
+{
+  const double rr = exact_value(&dots[DOT_RR]), rar = exact_value(&dots[DOT_RAR]),
+               arar = exact_value(&dots[DOT_ARAR]);
+  p->result.residual = p->norm > 0.0 ? sqrt(rr) / p->norm : 0.0;
+  p->result.converged = sqrt(rr) <= p->tolerance * p->norm;
+  if (p->result.converged || p->result.iterations == p->max_iterations) return false;
+  if (!(fabs(rar) > 1e-14 * sqrt(rr) * sqrt(arar))) return false; /* breakdown, or not finite */
+  p->b = p->result.iterations ? rar / p->rar_before : 0.0;
+  p->apap = arar + 2.0 * p->b * exact_value(&dots[DOT_ARAP]) + p->b * p->b * p->apap;
+  if (!(p->apap > 0.0)) return false;
+  p->a = rar / p->apap;
+  p->rar_before = rar;
+  p->result.iterations++;
+  return true;
+}
+
+/* |b| over the free nodes, which the residual is measured by. Where they rest and a body moves, that is
+ * nothing and no residual would be small beside it: then it is a part of what the body gives the nodes it
+ * holds. */
+static double measure_of(const struct cr_system *s, const struct exact_sum dots[DOTS])
+{
+  const double of_free = exact_value(&dots[DOT_NORM]), held = exact_value(&dots[DOT_HELD]);
+  if (s->has_right) return sqrt(of_free + held);
+  return fmax(sqrt(of_free), held_part * sqrt(of_free + held));
 }
 
 struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_iterations)
 {
-  struct cr_result result = {0, false, 0.0};
+  struct progress progress = {.tolerance = tolerance, .max_iterations = max_iterations};
   struct exact_sum dots[DOTS] = {{{0}}};
-  grid_clear(s->grid, GROUP_R);
-  grid_clear(s->grid, GROUP_P);
-  grid_clear(s->grid, GROUP_AP);
-  start(s, &dots[DOT_NORM]);
-  apply(s, dots);
+  struct cr_vectors v = start(s, &dots[DOT_NORM]);
+  apply(s, &v, dots);
   s->reduce(s->context, dots, DOTS);
-  const double norm = sqrt(exact_value(&dots[DOT_NORM]));
-  double rar_before = 0.0, apap = 0.0;
-  for (;;) {
-    const double rr = exact_value(&dots[DOT_RR]), rar = exact_value(&dots[DOT_RAR]),
-                 arar = exact_value(&dots[DOT_ARAR]);
-    result.residual = norm > 0.0 ? sqrt(rr) / norm : 0.0;
-    result.converged = sqrt(rr) <= tolerance * norm;
-    if (result.converged || result.iterations == max_iterations) return result;
-    if (!(fabs(rar) > 1e-14 * sqrt(rr) * sqrt(arar))) return result; /* breakdown, or not finite */
-    const double b = result.iterations ? rar / rar_before : 0.0;
-    apap = arar + 2.0 * b * exact_value(&dots[DOT_ARAP]) + b * b * apap;
-    if (!(apap > 0.0)) return result;
-    crew_cr_update(s->crew, s->kernels, s->grid, rar / apap, b);
-    rar_before = rar;
-    result.iterations++;
+  progress.norm = measure_of(s, dots);
+  while (judge(&progress, dots)) {
+    update(s, &v, progress.a, progress.b);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
-    apply(s, dots);
+    apply(s, &v, dots);
     s->reduce(s->context, dots, DOT_NORM);
+  }
+  return progress.result;
+}
+
+struct cr_result cr_solve_pipelined(const struct cr_system *s, double tolerance, int max_iterations)
+{
+  struct progress progress = {.tolerance = tolerance, .max_iterations = max_iterations};
+  struct exact_sum dots[DOTS] = {{{0}}};
+  grid_clear(s->grid, NODE_AA_RESIDUAL);
+  grid_clear(s->grid, NODE_AA_DIRECTION);
+  struct cr_vectors v = start(s, &dots[DOT_NORM]);
+  apply(s, &v, dots);
+  for (int count = DOTS;; count = DOT_NORM) {
+    s->reduce_begin(s->context, dots, count);
+    s->product(s->context, NODE_A_RESIDUAL, NODE_AA_RESIDUAL);
+    s->reduce_end(s->context);
+    if (count == DOTS) progress.norm = measure_of(s, dots);
+    if (!judge(&progress, dots)) return progress.result;
+    for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
+    v.a = progress.a;
+    v.b = progress.b;
+    crew_tiles(s->crew, s->grid, s->kernels->cr_step, &v, s->owned_tiles, dots, DOT_NORM);
   }
 }

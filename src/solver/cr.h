@@ -1,38 +1,57 @@
-/* Conjugate residual for the implicit velocity: (I + factor M^-1 H) v = v*, method.md step 6.
+/* Conjugate residual for A x = b with A = I + factor W^-1 B, B symmetric (method.md, step 6).
  *
- * The operator is self-adjoint in the mass inner product but may be indefinite, hence CR and not CG. Nodes in
- * contact keep v*. Each iteration has one product (one neighbour exchange) and one reduction of four dot
- * products; the products over the whole vector are exact sums, so iterations and result do not depend on the
- * ranks. */
+ * The operator is self-adjoint in the inner product of the weight W but may be indefinite, hence CR and not
+ * CG. Nodes that are fixed keep their x. The solve stops at |r| <= tolerance max(|b|, 0.01 |b| over all
+ * nodes), the first |b| and |r| over the free nodes: the floor counts only where the free nodes all but rest
+ * and others are moved by a body. Each iteration has one product (one neighbour exchange) and one reduction
+ * of four dot products; these are exact sums, so iterations and result do not depend on the ranks. The
+ * unknown, the weight and the mask are fields of the grid that the system names. */
 #ifndef FIRN_SOLVER_CR_H
 #define FIRN_SOLVER_CR_H
 
 #include "base/exactsum.h"
-#include "crew.h"
-#include "grid.h"
-#include "kernels.h"
+#include "kernels/crew.h"
 
 #include <stdbool.h>
 
 struct cr_system {
-  struct grid *grid; /* v* in GROUP_VELOCITY, masses in GROUP_MOMENTUM */
+  struct grid *grid;
   struct crew *crew;
   const struct kernels *kernels;
-  double factor;       /* beta dt^2 */
+  enum node_field unknown; /* the solve starts here, with x = b, and leaves its result here */
+  enum node_field weight;  /* its scalar is W */
+  enum node_field fixed;   /* nodes whose scalar is not 0 here keep their x */
+  /* The right side is x at the start, or, with has_right, a field of its own. Then the solve starts at x as
+   * it is and stops at |r| <= tolerance sqrt(|measure|^2 + |right|^2) over the free nodes. */
+  bool has_right;
+  enum node_field right, measure;
+  double factor;
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
   void *context;
-  void (*hessian)(void *context, enum grid_group in,
-                  enum grid_group out); /* out = H in, complete on shared planes */
+  void (*product)(void *context, enum node_field in,
+                  enum node_field out); /* out = B in, complete on shared planes */
   void (*reduce)(void *context, struct exact_sum *sums, int count); /* over all ranks */
+  /* Nodes that may move in some directions only: takes the others out of a field. The product does so with
+   * its result by itself. NULL: there are none. */
+  void (*project)(void *context, enum node_field field);
+  /* The same in two halves, for the pipelined solve: products come between them. */
+  void (*reduce_begin)(void *context, struct exact_sum *sums, int count);
+  void (*reduce_end)(void *context);
 };
 
 struct cr_result {
   int iterations;
   bool converged;
-  double residual; /* |r| / |v*| */
+  double residual; /* |r| over what it is compared with */
 };
 
-/* On return GROUP_VELOCITY holds v(n+1). Same result on every rank. */
+/* Same result on every rank. */
 struct cr_result cr_solve(const struct cr_system *system, double tolerance, int max_iterations);
+
+/* The same method, arranged so that the sums of an iteration travel while its product is computed (Ghysels
+ * and Vanroose 2014, pipelined conjugate residuals). A r is then carried by a recurrence of its own, which
+ * rounds differently: the same iterations but for the last digits. Costs one product more a solve and two
+ * more fields on the nodes, and pays where a sum over all ranks takes long beside a product. */
+struct cr_result cr_solve_pipelined(const struct cr_system *system, double tolerance, int max_iterations);
 
 #endif

@@ -5,7 +5,7 @@
 set -uo pipefail
 # shellcheck source=tests/cli/tools.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
-unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY
+unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY OMP_NUM_THREADS
 
 small_scene >s.yml
 cores=$(lscpu -p=core,socket | grep -v '^#' | sort -u | wc -l)
@@ -30,6 +30,12 @@ expect 0 1 one.log s.yml --output one --threads 1 --bind core
 map_says one.log ', 1 thread each, bound: rank 0 to [0-9]'
 same auto one
 
+# By default two ranks share the cores between them.
+each=$((cores / 2 > 0 ? cores / 2 : 1))
+expect 0 2 share.log s.yml --output share
+map_says share.log "^2 ranks a node of [0-9]+ cores, $each threads? each, "
+same auto share
+
 # More threads than cores.
 expect 0 2 many.log s.yml --output many --threads $((cores + 1)) --set time.end=0.0125
 map_says many.log 'not bound \(more threads than cores\)'
@@ -42,7 +48,9 @@ taskset -c "$last" "$firn" run s.yml --output alone >alone.log 2>&1 || fail "on 
 map_says alone.log ", 1 thread each, bound: rank 0 to $last\$"
 same auto alone
 
-if [ "$cores" -ge 2 ]; then
+if [ "$cores" -lt 2 ]; then
+  skipped "two threads and two ranks on cores of their own: there is one core"
+else
   expect 0 1 spare.log s.yml --output spare --threads 1
   map_says spare.log 'not bound \(cores to spare\)'
 
@@ -68,6 +76,32 @@ if [ "$cores" -ge 2 ]; then
   map_says overlap.log 'not bound \(the launcher.s sets of cores overlap\)'
   same auto overlap
 fi
+
+# OMP_NUM_THREADS is the default of --threads, and the log says so.
+OMP_NUM_THREADS=1 expect 0 1 omp.log s.yml --output omp --set time.end=0.0125
+says omp.log '^OMP_NUM_THREADS asks for 1 thread a rank$'
+map_says omp.log ', 1 thread each,'
+OMP_NUM_THREADS=3,2 expect 0 2 omp3.log s.yml --output omp3 --set time.end=0.0125
+map_says omp3.log ', 3 threads each,'
+OMP_NUM_THREADS=3 expect 0 1 asked.log s.yml --output asked --threads 2 --set time.end=0.0125
+map_says asked.log ', 2 threads each,'
+! grep -q OMP_NUM_THREADS asked.log || fail "OMP_NUM_THREADS is named where --threads counts"
+OMP_NUM_THREADS=many expect 0 1 many.log s.yml --output many --set time.end=0.0125 --force
+says many.log '^warning: OMP_NUM_THREADS is "many", not a number from 1 to [0-9]+: ignored$'
+
+# Threads that wait spin for microseconds and then sleep, unless the user chose how; OpenMP's own limit is milliseconds.
+spinning() { # LOG FOLDER: prints the setting of a run
+  "$firn" run s.yml --output "$2" --threads 2 >"$1" 2>&1 </dev/null &
+  local process=$!
+  wait_started $process "$1" || fail "the run did not start"
+  tr '\0' '\n' <"/proc/$process/environ" | grep -E '^(GOMP_SPINCOUNT|OMP_WAIT_POLICY)='
+  wait $process || { fail "exit code $?" && show "$1"; }
+}
+[ "$(unset OMP_WAIT_POLICY GOMP_SPINCOUNT && spinning spin.log spin)" = GOMP_SPINCOUNT=2000 ] || fail "waiting threads are not bounded"
+[ "$(unset GOMP_SPINCOUNT && OMP_WAIT_POLICY=active spinning active.log active)" = OMP_WAIT_POLICY=active ] ||
+  fail "what the user chose for waiting threads is not kept"
+same auto spin
+same auto active
 
 expect 1 1 bad.log s.yml --output bad --bind maybe
 says bad.log '^firn: run: --bind takes auto, core or none, not "maybe"$'

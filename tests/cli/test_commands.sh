@@ -35,7 +35,7 @@ one_error_line() {
   silent out
 }
 
-commands=(run check info diff preview bench version)
+commands=(run check info diff levelset preview render movie plot report export bench version)
 for ask in help --help -h; do
   expect 0 $ask
   silent err
@@ -97,13 +97,31 @@ refuses() { # command arguments...
   expect $code "$@"
   one_error_line
 }
-for command in run check info diff preview; do refuses $command; done
-for command in run check info diff preview bench; do refuses $command --no-such-option; done
+for command in run check info diff levelset preview render movie plot report export; do refuses $command; done
+for command in run check info diff levelset preview render movie plot report export bench; do refuses $command --no-such-option; done
 for command in run check info; do
   refuses $command no_such_file
   says err no_such_file
 done
 refuses diff no_such_file no_such_file
+# Options that would have no effect, and numbers that are none.
+refuses run scene.yml --threads 2x
+says err '--threads needs a whole number from 1 to [0-9]+, not "2x"'
+refuses run scene.yml --wall-limit 5m
+says err '--wall-limit needs a number above 0, not "5m"'
+refuses check scene.yml --ranks 2x
+says err '--ranks needs a whole number from 1 to [0-9]+, not "2x"'
+refuses run scene.yml --output $'two\nlines'
+says err 'line break'
+refuses diff --tolerance 1e-3x a b
+says err '--tolerance needs a number'
+refuses bench --particles 1e3x
+refuses bench --repeat 2.7
+(ulimit -v 4000000 && expect 1 bench --particles 2e9 && one_error_line && says err 'the snow takes at least [0-9]+ MiB' && exit $bad) || bad=1
+refuses bench --only explizit
+says err '--only "explizit": no workload begins so'
+refuses info --scene --resolved file.h5
+says err 'one of --scene and --resolved'
 refuses run scene.yml --bind maybe
 says err "--bind takes auto, core or none, not .maybe."
 refuses preview no_such_file -o picture.png

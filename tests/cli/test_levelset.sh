@@ -48,6 +48,25 @@ END
 "$mpiexec" -n 3 "$firn" levelset -o three.h5 leg.yml >/dev/null 2>err || fail "skeleton on three ranks: $(cat err)"
 h5diff one.h5 three.h5 || fail "a skeleton's keys depend on the ranks"
 
+# A scene that names the skeleton itself: keys are made, kept, the same as those of firn levelset, and made again when damaged.
+cat >walk.yml <<'END'
+domain: {lower: [-0.4, -0.12, -0.24], cells: [20, 14, 12], spacing: 0.04}
+time: {end: 0.01, max_step: 1e-3, frame_rate: 100}
+snow: [{box: {lower: [-0.28, 0.0, -0.16], upper: [0.3, 0.16, 0.16]}, per_cell: 4}]
+bodies: {leg: {levelset: {file: leg.yml}}}
+END
+sed 's/leg.yml/one.h5/' walk.yml >made.yml
+"$firn" run made.yml --quiet --output made >/dev/null 2>err || fail "keys from a file: $(cat err)"
+for round in fresh kept damaged nowhere; do
+  [ $round != damaged ] || echo noise >"$(ls "$FIRN_CACHE"/keys-*.h5)"
+  [ $round != nowhere ] || export FIRN_CACHE=
+  "$mpiexec" -n 2 "$firn" run walk.yml --quiet --force --output walk >/dev/null 2>err || fail "skeleton in a scene, $round: $(cat err)"
+  [ $round = nowhere ] || [ "$(ls "$FIRN_CACHE"/keys-*.h5 | wc -l)" -eq 1 ] || fail "$round: the keys are not kept"
+  "$firn" diff made/frames/frame_000001.h5 walk/frames/frame_000001.h5 >/dev/null || fail "$round: other frames than with firn levelset"
+done
+export FIRN_CACHE=$work/cache
+[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'firn-keys.h5*' -newer walk.yml 2>/dev/null)" ] || fail "temporary keys are left behind"
+
 cube() { # shift
   awk -v s="$1" 'BEGIN {
     for (i = 0; i < 8; i++) printf "v %g %g %g\n", (i % 2) * 0.2 + s, int(i / 2) % 2 * 0.2, int(i / 4) * 0.2
@@ -105,5 +124,12 @@ refuse "need --spacing and --rate" cube0.obj
 refuse "needs a number above 0" --spacing -1 --rate 10 cube0.obj
 refuse "too large" --spacing 1e-6 --rate 10 cube0.obj
 refuse "comes alone" leg.yml cube0.obj
+refuse "comes alone" --scale 0.01 leg.yml
+sed 's/^    radius: 0.05/    pivot: [0, 0, 0]\n&/; s/^    motion.*degrees: -40.*//' leg.yml >pivot.yml
+refuse "pivot: has no effect on a bone that does not turn" pivot.yml
+sed '/- name: shin/,$d' leg.yml >single.yml
+refuse "blend: has no effect on a single bone" single.yml
+"$firn" levelset -o keys.obj leg.yml 2>err && fail "keys under the name of a mesh"
+grep -q 'must end in .h5' err || fail "no word about .h5: $(cat err)"
 refuse "is unknown" --colour cube0.obj
 echo "levelset: good"

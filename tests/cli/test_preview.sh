@@ -41,10 +41,12 @@ refused "folder.h5" folder.h5 -o out.png
 refused "is not a size" noise.h5 -o out.png --size 640
 refused "is not a size" noise.h5 -o out.png --size 0x10
 refused "16 to 8192" noise.h5 -o out.png --size 8x8
-refused "positive number" noise.h5 -o out.png --columns 0
-refused "positive number" noise.h5 -o out.png --columns two
-refused "not a point" noise.h5 -o out.png --eye 1,2 --target 0,0,0
-refused "not a point" noise.h5 -o out.png --eye nan,0,0 --target 0,0,0
+refused "is not a size" noise.h5 -o out.png --size 640x+360
+for columns in 0 two 2x 1.5; do refused "--columns needs a whole number" noise.h5 -o out.png --columns "$columns"; done
+for point in 1,2 nan,0,0 0x1,0,0 1,2,3,4; do
+  refused "--eye needs 3 numbers" noise.h5 -o out.png --eye "$point" --target 0,0,0
+done
+for name in x.jpg picture .png; do refused "must end in .png" noise.h5 -o "$name"; done
 refused "need each other" noise.h5 -o out.png --eye 1,2,3
 refused "same point" noise.h5 -o out.png --eye 1,2,3 --target 1,2,3
 rm -f stdout stderr

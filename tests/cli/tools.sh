@@ -1,5 +1,7 @@
 # What the tests of whole runs share; sourced with FIRN and MPIEXEC as $1 and $2. Each test works in a folder of its own.
 # Processes are ended by their number only: other runs of firn may be alive on the machine.
+# shellcheck source=tests/skip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../skip.sh"
 firn=$1 mpiexec=$2
 [ -x "$firn" ] || { echo "FAIL: $firn is not there; build it first" >&2 && exit 1; }
 work=$(mktemp -d) || exit 1
@@ -54,12 +56,24 @@ says() { # LOG REGEX
 same() { # A B: frames or states, or folders of them, bit for bit
   "$firn" diff "$1" "$2" >diff.log 2>&1 || { fail "$1 and $2 are not the same" && show diff.log; }
 }
+# A scaling study's plots: all panels with their points and ideal lines, and what is said about the bits.
+plotted() { # FOLDER POINTS WORDS
+  local svg=$1/scaling.svg text
+  for text in 'time of a step, ms' speed-up efficiency 'phases, ms a step' 'waiting for other ranks, %' 'imbalance: busiest rank / mean' ideal "$3"; do
+    says "$svg" ">$text"
+  done
+  # Five panels have lines with a dot a point, and one in the legend; four of them an ideal line, and one in the legend.
+  [ "$(grep -c '<circle' "$svg")" -eq $((5 * ($2 + 1))) ] || fail "$svg has not $2 points a line"
+  [ "$(grep -c 'stroke-dasharray' "$svg")" -eq 8 ] || fail "$svg has not its ideal lines"
+  [ "$(grep -c '<rect' "$svg")" -gt $((3 * $2)) ] || fail "$svg has no bars"
+  [ "$(head -c 4 "$1/scaling.png" | tail -c 3)" = PNG ] || fail "no $1/scaling.png"
+}
 newest() { # FOLDER: the newest checkpoint by its step
   find "$1/checkpoints" -name 'checkpoint_*.h5' | LC_ALL=C sort | tail -n 1
 }
 # The history without what the machine adds to it.
 computed() { # FOLDER
-  cut -d, -f1-20 "$1/history.csv"
+  awk -F, -v OFS=, 'NR == 1 { for (last = 1; last <= NF && $last != "imbalance";) last++ } { NF = last - 1; print }' "$1/history.csv"
 }
 same_run() { # A B: frames, last state and history of two finished runs
   same "$1" "$2"

@@ -3,7 +3,7 @@
  *
  * A byte 0xff ends the scene; what follows is an override, as --set takes it. */
 #include "base/memory.h"
-#include "io/scene.h"
+#include "io/scene/scene.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  *   mpirun -n 2 test_large_rows FOLDER */
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/hdf5.h"
-#include "io/seal.h"
-#include "io/writer.h"
+#include "io/particles/hdf5.h"
+#include "io/particles/seal.h"
+#include "io/particles/writer.h"
 #include "support/check.h"
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 /* Moving cuts: with those it moves to, the busiest rank of the step before has exactly the least work that
  * any cuts allow, the cuts keep up
  * with a bar that flies through the domain, and the same run moves its cuts in the same steps again. */
-#include "io/scene.h"
-#include "sim.h"
+#include "io/scene/scene.h"
+#include "sim/balance.h"
+#include "sim/sim.h"
 #include "support/check.h"
 
 #include <string.h>
@@ -32,8 +33,8 @@ struct planes {
 
 static struct planes gather_planes(const struct sim *sim)
 {
-  const struct grid *g = sim->grid;
-  const int32_t count = sim->slabs->planes, past = g->frame.support - 1;
+  const struct grid *g = sim->mesh.grid;
+  const int32_t count = sim->mesh.slabs->planes, past = g->geometry.support - 1;
   struct planes p = {count, mem_alloc((size_t)count, sizeof(int64_t)),
                      mem_alloc((size_t)(count + past), sizeof(int64_t))};
   int64_t nodes = sim_work(sim);
@@ -41,7 +42,7 @@ static struct planes gather_planes(const struct sim *sim)
   const int64_t tile = g->tile_count ? nodes / g->tile_count : 0;
   CHECK(tile * g->tile_count == nodes);
   for (int32_t k = 0; k < g->planes; k++) p.nodes[g->first + k] = tile * grid_plane_tile_count(g, k);
-  for (int32_t k = g->planes; k < g->node_planes && sim->comm.rank == sim->slabs->count - 1; k++)
+  for (int32_t k = g->planes; k < g->node_planes && sim->comm.rank == sim->mesh.slabs->count - 1; k++)
     p.nodes[g->first + k] = tile * grid_plane_tile_count(g, k);
   comm_sum_i64(&comm, p.cells, count);
   comm_sum_i64(&comm, p.nodes, count + past);
@@ -98,11 +99,11 @@ static void free_planes(struct planes *p)
 static void check_first(const struct sim *sim)
 {
   struct planes p = gather_planes(sim);
-  const int past = sim->grid->frame.support - 1;
+  const int past = sim->mesh.grid->geometry.support - 1;
   double most = (double)sim_work(sim);
   comm_max(&comm, &most, 1);
-  CHECK((int64_t)most == most_of(&p, past, sim->slabs));
-  CHECK((int64_t)most == least_possible(&p, past, sim->slabs->count));
+  CHECK((int64_t)most == most_of(&p, past, sim->mesh.slabs));
+  CHECK((int64_t)most == least_possible(&p, past, sim->mesh.slabs->count));
   free_planes(&p);
 }
 
@@ -124,14 +125,15 @@ static double watch(void *context)
 static void step_and_check(struct sim *sim)
 {
   struct watched w = {.sim = sim};
-  const int past = sim->grid->frame.support - 1;
+  const int past = sim->mesh.grid->geometry.support - 1;
   const int64_t before = sim->totals.rebalanced;
-  sim->poll = watch;
-  sim->poll_context = &w;
+  sim->hooks.poll = watch;
+  sim->hooks.poll_context = &w;
   step(sim);
-  sim->poll = NULL;
+  sim->hooks.poll = NULL;
   if (sim->totals.rebalanced > before)
-    CHECK(most_of(&w.planes, past, sim->slabs) == least_possible(&w.planes, past, sim->slabs->count));
+    CHECK(most_of(&w.planes, past, sim->mesh.slabs) ==
+          least_possible(&w.planes, past, sim->mesh.slabs->count));
   free_planes(&w.planes);
 }
 
@@ -164,8 +166,8 @@ static void test_optimal(const char *kernel)
         step(sim);
     }
     moves[run] = sim->totals.rebalanced;
-    CHECK(sim->slabs->count == comm.size && comm.size < 64);
-    memcpy(cuts[run], sim->slabs->cut, (size_t)(comm.size + 1) * sizeof **cuts);
+    CHECK(sim->mesh.slabs->count == comm.size && comm.size < 64);
+    memcpy(cuts[run], sim->mesh.slabs->cut, (size_t)(comm.size + 1) * sizeof **cuts);
     sim_destroy(&sim);
     scene_destroy(&scene);
   }

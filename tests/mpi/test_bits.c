@@ -7,7 +7,8 @@
 #include "support/state.h"
 
 #include "base/log.h"
-#include "io/scene.h"
+#include "base/rng.h"
+#include "io/scene/scene.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,14 +22,14 @@ struct happened {
 };
 
 struct run {
-  struct state state;
+  struct any_file state;
   struct sim_totals totals;
   struct happened happened;
   int64_t particles, removed, plastic, contacts;
   int64_t steps;
   double time;
   char kernels[16];
-  bool affine;
+  uint64_t rows; /* a hash of all that instruments measured */
 };
 
 static struct scene *parse(const char *text, const char *const *overrides, int count)
@@ -44,22 +45,34 @@ static struct scene *parse(const char *text, const char *const *overrides, int c
  */
 static int balance_every;
 
+static uint64_t hash_row(uint64_t hash, const double *row, size_t count)
+{
+  for (size_t k = 0; k < count; k++) {
+    uint64_t bits;
+    memcpy(&bits, &row[k], sizeof bits);
+    hash = rng_mix(hash ^ bits) + k;
+  }
+  return hash;
+}
+
 static struct run run_on(const struct comm *comm, const struct scene *scene, enum isa isa, int steps)
 {
-  struct run run = {.affine = scene->scheme == SCHEME_APIC};
+  struct run run = {0};
   struct error err = {0};
   struct sim *sim = NULL;
   int code = sim_create(&sim, comm, scene, isa, &err);
   CHECK_TEXT(code == FIRN_OK, err.text);
-  sim->measure_every = 1;
-  sim->balance_every = balance_every;
-  const bool has_slab = comm->rank < sim->slabs->count;
+  sim->hooks.measure_every = 1;
+  sim->balance.every = balance_every;
+  const bool has_slab = comm->rank < sim->mesh.slabs->count;
   double flags[2] = {0.0, 0.0}; /* dry, drained */
   bool had = sim->p->count > 0;
   for (int k = 0; k < steps; k++) {
     code = sim_step(sim, &err);
     CHECK_TEXT(code == FIRN_OK, err.text);
     run.plastic += sim->report.plastic;
+    if (sim->instruments)
+      run.rows = hash_row(run.rows, sim->instruments->row, (size_t)sim->instruments->columns);
     run.contacts += sim->report.contact_nodes;
     if (has_slab && sim->p->count == 0) {
       flags[0] = 1.0;
@@ -68,12 +81,12 @@ static struct run run_on(const struct comm *comm, const struct scene *scene, enu
     had = had || sim->p->count > 0;
   }
   comm_max(comm, flags, 2);
-  run.happened = (struct happened){flags[0] > 0.0, flags[1] > 0.0, comm->size - sim->slabs->count};
+  run.happened = (struct happened){flags[0] > 0.0, flags[1] > 0.0, comm->size - sim->mesh.slabs->count};
   run.totals = sim->totals;
-  run.particles = sim->particles;
-  run.removed = sim->removed;
-  run.steps = sim->step;
-  run.time = sim->time;
+  run.particles = sim->totals.particles;
+  run.removed = sim->totals.removed;
+  run.steps = sim->clock.step;
+  run.time = sim->clock.time;
   snprintf(run.kernels, sizeof run.kernels, "%s", sim->kernels->name);
   state_gather(sim, &run.state);
   sim_destroy(&sim);
@@ -91,7 +104,12 @@ static struct run check_same(const struct scene *scene, enum isa isa, int steps,
     CHECK_TEXT(together.steps == single.steps && together.time == single.time, what);
     CHECK_TEXT(together.totals.iterations == single.totals.iterations, what);
     CHECK_TEXT(together.totals.halvings == single.totals.halvings, what);
-    state_check_equal(&together.state, &single.state, together.affine, what);
+    CHECK_TEXT(together.totals.heat_in == single.totals.heat_in &&
+                   together.totals.melted_mass == single.totals.melted_mass &&
+                   together.totals.frozen_mass == single.totals.frozen_mass,
+               what);
+    CHECK_TEXT(together.rows == single.rows, what);
+    state_check_equal(&together.state, &single.state, what);
     state_free(&single.state);
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -158,6 +176,27 @@ static void test_thrown(void)
   }
 }
 
+/* Forces and energies are the same on any ranks, and the snow does not feel that it is measured. */
+static void test_instruments(void)
+{
+  const char *asked[] = {"output.budget=true", "bodies.floor.measure=true", "bodies.drum.measure=true",
+                         "bodies.fence.measure=true", NULL};
+  const char *integrators[] = {"integrator={scheme: explicit}", "integrator={tolerance: 1e-4}"};
+  for (int k = 0; k < 2; k++) {
+    asked[4] = integrators[k];
+    struct scene *measured = parse(thrown, asked, 5), *plain = parse(thrown, &asked[4], 1);
+    struct run with = check_same(measured, ISA_COUNT, 50, "thrown, measured");
+    struct run without = run_on(&all, plain, ISA_COUNT, 50);
+    check_happened(&with, "thrown, measured");
+    CHECK(with.rows != 0 && without.rows == 0);
+    if (all.rank == 0) state_check_equal(&with.state, &without.state, "measuring changes the snow");
+    state_free(&with.state);
+    state_free(&without.state);
+    scene_destroy(&measured);
+    scene_destroy(&plain);
+  }
+}
+
 /* The same while the cuts follow the snow. */
 static void test_moving_cuts(void)
 {
@@ -188,6 +227,8 @@ static const char dropped[] =
     "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3}\n"
     "  wall: {plane: {point: [0.062, 0, 0], normal: [-1, 0, 0]}, friction: 0.1}\n";
 
+/* The solves at this tolerance are mixed; those of test_pipelined(), test_axes() and test_isas() are in
+ * double precision. */
 static void test_transfers(void)
 {
   const char *schemes[] = {"flip", "pic", "apic"}, *kernels[] = {"cubic", "quadratic"},
@@ -200,6 +241,122 @@ static void test_transfers(void)
     struct scene *scene = parse(dropped, (const char *const[]){transfer, integrators[k / 12]}, 2);
     struct run run = check_same(scene, ISA_COUNT, 10, transfer);
     check_happened(&run, transfer);
+    state_free(&run.state);
+    scene_destroy(&scene);
+  }
+}
+
+/* The pipelined solve: bits of its own, the same on any ranks, iterations and result those of the other but
+ * for round-off and the tolerance. */
+static void test_pipelined(void)
+{
+  const char *ways[2] = {"integrator={tolerance: 1e-9}", "integrator={tolerance: 1e-9, solver: pipelined}"};
+  struct run runs[2];
+  for (int w = 0; w < 2; w++) {
+    struct scene *scene = parse(dropped, &ways[w], 1);
+    runs[w] = check_same(scene, ISA_COUNT, 12, ways[w]);
+    check_happened(&runs[w], ways[w]);
+    scene_destroy(&scene);
+  }
+  const double plain = (double)runs[0].totals.iterations, pipelined = (double)runs[1].totals.iterations;
+  CHECK(plain > 0.0 && pipelined > 0.98 * plain && pipelined < 1.02 * plain);
+  if (all.rank == 0) {
+    CHECK(state_difference(&runs[0].state, &runs[1].state, PARTICLE_POSITION) < 1e-9);
+    CHECK(state_difference(&runs[0].state, &runs[1].state, PARTICLE_VELOCITY) < 1e-6);
+  }
+  for (int w = 0; w < 2; w++) state_free(&runs[w].state);
+  const char *thrown_way = "integrator={tolerance: 1e-5, solver: pipelined}";
+  struct scene *scene = parse(thrown, &thrown_way, 1);
+  struct run run = check_same(scene, ISA_COUNT, 40, "thrown, pipelined");
+  check_happened(&run, "thrown, pipelined");
+  state_free(&run.state);
+  scene_destroy(&scene);
+}
+
+/* Three materials and more in contact with each other, in one cell and across the cuts. */
+static const char mixed[] =
+    "domain: {lower: [-0.15, -0.04, -0.06], cells: [30, 16, 12], spacing: 0.01, slab_axis: x}\n"
+    "time: {end: 1, frame_rate: 1000, max_step: 2e-4}\n"
+    "materials:\n"
+    "  snow: {young: 8e4, critical_compression: 5e-3, critical_stretch: 2e-3}\n"
+    "  dune: {model: sand, young: 5e5}\n"
+    "  slab: {model: cam_clay, young: 5e5, compressive_strength: 2e3}\n"
+    "  gel: {model: neo_hookean, young: 1e5}\n"
+    "  ice: {model: von_mises, young: 5e5, yield_stress: 2e3}\n"
+    "  spring: {model: %s, %s: 1e5}\n"
+    "snow:\n"
+    "  - {box: {lower: [-0.06, 0, -0.03], upper: [0.06, 0.02, 0.03]}, per_cell: 4, material: dune}\n"
+    "  - {box: {lower: [-0.06, 0.02, -0.03], upper: [0.06, 0.03, 0.03]}, per_cell: 4, material: slab}\n"
+    "  - {box: {lower: [-0.06, 0.03, -0.03], upper: [0.02, 0.04, 0.03]}, per_cell: 4, material: snow,\n"
+    "     velocity: [4, -4, 1]}\n"
+    "  - {box: {lower: [0.02, 0.03, -0.03], upper: [0.06, 0.04, 0]}, per_cell: 4, material: gel}\n"
+    "  - {box: {lower: [0.02, 0.03, 0], upper: [0.06, 0.04, 0.03]}, per_cell: 4, material: ice}\n"
+    "  - {box: {lower: [-0.06, 0.04, -0.03], upper: [0.06, 0.05, 0.03]}, per_cell: 4, material: spring,\n"
+    "     velocity: [3, -5, 0]}\n"
+    "bodies:\n"
+    "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3}\n"
+    "  wall: {plane: {point: [0.062, 0, 0], normal: [-1, 0, 0]}, friction: 0.1}\n";
+
+static void test_materials(void)
+{
+  const char *integrators[2][2] = {
+      {"integrator={scheme: explicit}", "integrator={tolerance: 1e-5, precision: mixed}"},
+      {"integrator={scheme: explicit}", "integrator={tolerance: 1e-5, precision: double}"}};
+  const char *transfers[] = {"transfer={scheme: flip}", "transfer={scheme: apic, force: mls}"};
+  for (int k = 0; k < 4; k++) {
+    const bool explicit = k % 2 == 0;
+    char text[sizeof mixed + 64];
+    snprintf(text, sizeof text, mixed, explicit ? "water" : "corotated", explicit ? "bulk_modulus" : "young");
+    struct scene *scene = parse(text, (const char *const[]){transfers[k / 2], integrators[k / 2][k % 2]}, 2);
+    char what[128];
+    snprintf(what, sizeof what, "materials, %s, %s", explicit ? "explicit" : "solve", transfers[k / 2]);
+    struct run run = check_same(scene, ISA_COUNT, 40, what);
+    check_happened(&run, what);
+    state_free(&run.state);
+    scene_destroy(&scene);
+  }
+}
+
+/* Water that flows against snow between walls off the grid lines, on a hot floor and past a cold ball: it
+ * melts and freezes, pushes and touches on shared planes. */
+static const char thawing[] =
+    "domain: {lower: [-0.15, -0.04, -0.06], cells: [30, 16, 12], spacing: 0.01, slab_axis: x}\n"
+    "time: {end: 1, frame_rate: 1000, step: 5e-4}\n"
+    "heat:\n"
+    "  latent_heat: 2e4\n"
+    "  liquid: {conductivity: 2e4, stiffness: 1e6}\n"
+    "  ambient: {temperature: 250, exchange: 20}\n"
+    "materials: {snow: {young: 8e4}}\n"
+    "snow:\n"
+    "  - {box: {lower: [-0.1, 0, -0.034], upper: [0, 0.03, 0.034]}, phase: liquid, temperature: 274,\n"
+    "     per_cell: 6, velocity: [1.5, 0, 0]}\n"
+    "  - {box: {lower: [0, 0, -0.034], upper: [0.1, 0.035, 0.034]}, temperature: 272.9, conductivity: 2e4,\n"
+    "     per_cell: 6}\n"
+    "bodies:\n"
+    "  floor: {plane: {point: [0, -0.0003, 0], normal: [0, 1, 0]}, friction: 0.3, liquid_friction: 0.05,\n"
+    "          temperature: 400}\n"
+    "  left: {plane: {point: [-0.1012, 0, 0], normal: [1, 0, 0]}}\n"
+    "  right: {plane: {point: [0.1013, 0, 0], normal: [-1, 0, 0]}, friction: 0.2}\n"
+    "  front: {plane: {point: [0, 0, -0.0342], normal: [0, 0, 1]}}\n"
+    "  back: {plane: {point: [0, 0, 0.0344], normal: [0, 0, -1]}}\n"
+    "  ball: {sphere: {center: [-0.04, 0.035, 0], radius: 0.02}, velocity: [-0.5, 0, 0], temperature: 100,\n"
+    "         liquid_friction: 0.1}\n";
+
+static void test_heat(void)
+{
+  const char *ways[][2] = {{"integrator={tolerance: 1e-5}", "transfer={scheme: apic}"},
+                           {"integrator={tolerance: 1e-4, beta: 0.5}", "transfer={scheme: flip}"},
+                           {"integrator={scheme: explicit}", "transfer={scheme: flip}"}};
+  for (int w = 0; w < 3; w++) {
+    const char *step = w == 2 ? "time.step=1e-4" : "time.step=5e-4";
+    struct scene *scene = parse(thawing, (const char *const[]){ways[w][0], ways[w][1], step}, 3);
+    struct run run = check_same(scene, ISA_COUNT, 30, ways[w][0]);
+    check_happened(&run, ways[w][0]);
+    if (all.rank == 0)
+      printf("%28s melted %lld, frozen %lld, shared changes %lld\n", "", (long long)run.totals.melted,
+             (long long)run.totals.frozen, (long long)run.totals.shared_changed);
+    CHECK(run.totals.melted > 0 && run.totals.frozen > 0);
+    if (all.size > 1) CHECK(run.totals.shared_changed > 0);
     state_free(&run.state);
     scene_destroy(&scene);
   }
@@ -223,8 +380,8 @@ static void test_axes(void)
         first = run;
       } else {
         if (all.rank == 0) {
-          CHECK(state_difference(&first.state, &run.state, run.affine, PARTICLE_POSITION) < 1e-12);
-          CHECK(state_difference(&first.state, &run.state, run.affine, PARTICLE_VELOCITY) < 1e-8);
+          CHECK(state_difference(&first.state, &run.state, PARTICLE_POSITION) < 1e-12);
+          CHECK(state_difference(&first.state, &run.state, PARTICLE_VELOCITY) < 1e-8);
         }
         state_free(&run.state);
       }
@@ -237,14 +394,14 @@ static void test_axes(void)
 /* Every instruction set that this machine runs, each with bits of its own; all agree to round-off. */
 static void test_isas(void)
 {
+  const char *ways[] = {"integrator={scheme: explicit}", "integrator={tolerance: 1e-11}",
+                        "integrator={precision: mixed}"};
   struct run first = {0};
   for (int isa = 0; isa <= (int)isa_detect(); isa++) {
     const struct kernels *kernels = kernels_get((enum isa)isa);
     if (!kernels) continue;
-    for (int w = 0; w < 2; w++) {
-      struct scene *scene = parse(
-          dropped,
-          (const char *const[]){w ? "integrator={tolerance: 1e-11}" : "integrator={scheme: explicit}"}, 1);
+    for (int w = 0; w < 3; w++) {
+      struct scene *scene = parse(dropped, &ways[w], 1);
       struct run run = check_same(scene, (enum isa)isa, 5, kernels->name);
       CHECK_TEXT(strcmp(run.kernels, kernels->name) == 0, "not the instruction set that was asked for");
       check_happened(&run, kernels->name);
@@ -252,9 +409,9 @@ static void test_isas(void)
         first = run;
       } else {
         if (all.rank == 0 && w == 0) {
-          const double x = state_difference(&first.state, &run.state, run.affine, PARTICLE_POSITION);
-          const double v = state_difference(&first.state, &run.state, run.affine, PARTICLE_VELOCITY);
-          const double fe = state_difference(&first.state, &run.state, run.affine, PARTICLE_FE);
+          const double x = state_difference(&first.state, &run.state, PARTICLE_POSITION);
+          const double v = state_difference(&first.state, &run.state, PARTICLE_VELOCITY);
+          const double fe = state_difference(&first.state, &run.state, PARTICLE_FE);
           printf("%s against portable after 5 steps: x %.1e, v %.1e, FE %.1e\n", kernels->name, x, v, fe);
           CHECK(x < 1e-13 && v < 1e-10 && fe < 1e-11);
         }
@@ -273,8 +430,12 @@ int main(int argc, char **argv)
   comm_create(&alone, MPI_COMM_SELF);
   log_configure(LOG_WARN, all.rank, comm_abort); /* one warning of idle ranks, not one a rank */
   test_thrown();
+  test_instruments();
   test_moving_cuts();
   test_transfers();
+  test_pipelined();
+  test_materials();
+  test_heat();
   test_axes();
   test_isas();
   comm_destroy(&alone);

@@ -11,7 +11,7 @@
 #include "decomposition/migrate.h"
 #include "decomposition/reduce.h"
 #include "decomposition/slabs.h"
-#include "grid.h"
+#include "grid/grid.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static bool has_footprint(const struct grid *g, int64_t c, uint64_t key)
 }
 
 /* Tiles of node plane n and their values against the plain sum; `whole` is the grid of all cells. */
-static void check_plane(const struct grid *g, const struct grid *whole, enum grid_group group, uint64_t seed,
+static void check_plane(const struct grid *g, const struct grid *whole, enum node_field field, uint64_t seed,
                         int32_t n)
 {
   const int64_t plane = g->first + n;
@@ -117,19 +117,19 @@ static void check_plane(const struct grid *g, const struct grid *whole, enum gri
     CHECK(key == whole->tile_key[whole->plane_tile[plane] + t]);
     for (int k = 0; k < TILE_DOUBLES; k++) {
       double sum = 0.0;
-      for (int a = g->frame.support - 1; a >= 0; a--)
+      for (int a = g->geometry.support - 1; a >= 0; a--)
         if (has_footprint(whole, plane - a, key)) sum += contribution(seed, plane - a, a, key, k);
-      const double got = g->group[group][(int64_t)tile * TILE_DOUBLES + k];
+      const double got = g->node[field][(int64_t)tile * TILE_DOUBLES + k];
       CHECK(memcmp(&sum, &got, sizeof sum) == 0);
     }
   }
 }
 
-static void add_contributions(struct grid *g, enum grid_group group, uint64_t seed)
+static void add_contributions(struct grid *g, enum node_field field, uint64_t seed)
 {
   for (int32_t j = 0; j < g->planes; j++)
-    for (int a = 0; a < g->frame.support; a++) {
-      double *target = grid_target(g, group, j, a);
+    for (int a = 0; a < g->geometry.support; a++) {
+      double *target = grid_target(g, field, j, a);
       for (int32_t f = g->plane_foot[j]; f < g->plane_foot[j + 1]; f++)
         for (int k = 0; k < TILE_DOUBLES; k++)
           target[(int64_t)g->foot_tile[f * MAX_SUPPORT + a] * TILE_DOUBLES + k] +=
@@ -137,12 +137,12 @@ static void add_contributions(struct grid *g, enum grid_group group, uint64_t se
     }
 }
 
-/* What the design sends at the cuts of this rank for one group: to the left its parts of the shared planes,
+/* What the design sends at the cuts of this rank for one field: to the left its parts of the shared planes,
  * one more for each plane, to the right the start of their chains. */
 static int64_t designed_bytes(const struct halo *halo, const struct grid *g)
 {
   int64_t tiles = 0;
-  for (int j = 0; j < g->frame.support - 1; j++) {
+  for (int j = 0; j < g->geometry.support - 1; j++) {
     if (halo->left >= 0) tiles += (j + 1) * (int64_t)(g->plane_tile[j + 1] - g->plane_tile[j]);
     if (halo->right >= 0) tiles += g->plane_tile[g->planes + j + 1] - g->plane_tile[g->planes + j];
   }
@@ -152,28 +152,30 @@ static int64_t designed_bytes(const struct halo *halo, const struct grid *g)
 static void exchange_and_check(struct halo *halo, struct grid *g, const struct grid *whole, uint64_t seed)
 {
   const int32_t held = g->planes ? g->node_planes : 0;
-  const enum grid_group pair[2] = {GROUP_MOMENTUM, GROUP_VELOCITY}, single = GROUP_AR;
-  for (int k = 0; k < 2; k++) {
-    grid_clear(g, pair[k]);
-    add_contributions(g, pair[k], seed + (uint64_t)k * 100);
+  enum node_field all[NODE_FIELDS];
+  const enum node_field single = NODE_A_RESIDUAL;
+  for (int k = 0; k < NODE_FIELDS; k++) {
+    all[k] = (enum node_field)(NODE_FIELDS - 1 - k);
+    grid_clear_sum(g, all[k]);
+    add_contributions(g, all[k], seed + (uint64_t)k * 100);
   }
-  halo_exchange(halo, g, pair, 2);
+  halo_exchange(halo, g, all, NODE_FIELDS); /* each field with messages of its own */
   for (int32_t n = 0; n < held; n++)
-    for (int k = 0; k < 2; k++) check_plane(g, whole, pair[k], seed + (uint64_t)k * 100, n);
+    for (int k = 0; k < NODE_FIELDS; k++) check_plane(g, whole, all[k], seed + (uint64_t)k * 100, n);
   for (int again = 0; again < 2; again++) { /* as in a solve: several in a row on the same tiles */
-    grid_clear(g, single);
-    add_contributions(g, single, seed + 300 + (uint64_t)again);
+    grid_clear_sum(g, single);
+    add_contributions(g, single, seed + 3000 + (uint64_t)again);
     const int64_t messages = halo->messages, bytes = halo->bytes;
     halo_exchange(halo, g, &single, 1);
     CHECK(halo->messages - messages == (halo->left >= 0) + (halo->right >= 0));
     CHECK(halo->bytes - bytes == designed_bytes(halo, g));
-    for (int32_t n = 0; n < held; n++) check_plane(g, whole, single, seed + 300 + (uint64_t)again, n);
+    for (int32_t n = 0; n < held; n++) check_plane(g, whole, single, seed + 3000 + (uint64_t)again, n);
   }
 }
 
 static void test_halo(int support)
 {
-  const struct grid_frame frame = {
+  const struct grid_geometry frame = {
       .support = support, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {PLANES, WIDTH, WIDTH}};
   struct comm self;
   comm_create(&self, MPI_COMM_SELF);

@@ -5,14 +5,17 @@
 #include "base/vec.h"
 #include "decomposition/comm.h"
 #include "decomposition/reduce.h"
-#include "io/scene.h"
-#include "seeding.h"
+#include "io/particles/unique_ids.h"
+#include "io/scene/scene.h"
+#include "seeding/seeding.h"
+#include "seeding/window.h"
 #include "support/check.h"
-#include "window.h"
 
+#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct comm world, self;
 
@@ -27,7 +30,7 @@ static struct scene *read_scene(const char *text)
 static struct particles *seed(const struct comm *comm, const struct scene *scene)
 {
   struct error err = {0};
-  struct particles *p = particles_create(0);
+  struct particles *p = particles_create(scene->has_heat ? NEEDS_HEAT : NEEDS_NOTHING);
   CHECK_TEXT(!seed_snow(comm, scene, p, &err), err.text);
   return p;
 }
@@ -224,13 +227,195 @@ static void test_thin_zone_is_an_error(void)
   struct scene *scene = read_scene(HEAD "snow:\n"
                                         "  - sphere: {center: [0, 0, 0], radius: 0.4}\n"
                                         "    particles: 10\n"
-                                        "    vary: {shell: {thickness: 0.002}}\n");
+                                        "    vary: {shell: {thickness: 0.002, density_factor: 2}}\n");
   struct error err = {0};
   struct particles *p = particles_create(0);
   CHECK(seed_snow(&world, scene, p, &err) != 0);
   CHECK_TEXT(strstr(err.text, "shell holds no particle") != NULL, err.text);
   particles_destroy(&p);
   scene_destroy(&scene);
+}
+
+/* --- ids of files ------------------------------------------------------------------------------------- */
+
+enum { FILE_ROWS = 10 };
+
+static void write_rows(hid_t file, const char *name, int axes, hid_t type, const void *rows)
+{
+  const hid_t space = H5Screate_simple(axes, (const hsize_t[]){FILE_ROWS, 3}, NULL);
+  const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  CHECK(set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+  H5Dclose(set);
+  H5Sclose(space);
+}
+
+/* A row of particles at height y; ids from `first` on, or none where it is negative. */
+static void write_file(const char *path, double y, int64_t first)
+{
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  double x[FILE_ROWS][3], v[FILE_ROWS][3] = {{0.0}}, mass[FILE_ROWS];
+  int64_t id[FILE_ROWS];
+  for (int i = 0; i < FILE_ROWS; i++) {
+    x[i][0] = -0.4 + 0.08 * i;
+    x[i][1] = y;
+    x[i][2] = 0.0;
+    mass[i] = 1.0 + i;
+    id[i] = first + i;
+  }
+  CHECK(file >= 0);
+  write_rows(file, "position", 2, H5T_NATIVE_DOUBLE, x);
+  write_rows(file, "velocity", 2, H5T_NATIVE_DOUBLE, v);
+  write_rows(file, "mass", 1, H5T_NATIVE_DOUBLE, mass);
+  if (first >= 0) write_rows(file, "id", 1, H5T_NATIVE_INT64, id);
+  H5Fclose(file);
+}
+
+/* All ids of these files and a ball differ, and are the same on any number of ranks. `kept` of the particles
+ * have the ids that their files say. */
+static void check_files(const int64_t *first, int count, int kept)
+{
+  char text[2048], path[3][64];
+  int at = snprintf(text, sizeof text, HEAD "snow:\n");
+  for (int k = 0; k < count; k++) {
+    snprintf(path[k], sizeof path[k], "/tmp/firn_seeding_%d_%d.h5", world.size, k);
+    if (world.rank == 0) write_file(path[k], 0.1 * k, first[k]);
+    at += snprintf(text + at, sizeof text - (size_t)at, "  - file: %s\n", path[k]);
+  }
+  snprintf(text + at, sizeof text - (size_t)at,
+           "  - sphere: {center: [0, 0, 0], radius: 0.2}\n    particles: 20\n");
+  int64_t barrier = 0;
+  comm_sum_i64(&world, &barrier, 1);
+  struct scene *scene = read_scene(text);
+  struct particles *mine = seed(&world, scene), *all = seed(&self, scene);
+  struct error err = {0};
+  CHECK(all->count == FILE_ROWS * count + 20);
+  CHECK_TEXT(unique_ids_check(&self, all->id, all->count, &err) == FIRN_OK, err.text);
+  int same = 0;
+  for (int32_t i = 0; i < FILE_ROWS * count; i++)
+    same += all->id[i] == (uint64_t)(first[i / FILE_ROWS] + i % FILE_ROWS);
+  CHECK(same == kept);
+  for (int32_t i = 0; i < mine->count; i++) { /* as many particles as ids: found by id, the same row */
+    int32_t k = 0;
+    while (k < all->count && all->id[k] != mine->id[i]) k++;
+    CHECK(k < all->count && mine->x[0][i] == all->x[0][k] && mine->x[1][i] == all->x[1][k] &&
+          mine->mass[i] == all->mass[k]);
+  }
+  comm_sum_i64(&world, &barrier, 1);
+  for (int k = 0; k < count && world.rank == 0; k++) unlink(path[k]);
+  particles_destroy(&mine);
+  particles_destroy(&all);
+  scene_destroy(&scene);
+}
+
+static void test_ids_of_files(void)
+{
+  log_configure(LOG_QUIET, world.rank, NULL);
+  check_files((const int64_t[]){0, 0}, 2, 10);       /* two that begin at 0 */
+  check_files((const int64_t[]){100, 0}, 2, 20);     /* apart: both stay, the ball comes behind the larger */
+  check_files((const int64_t[]){100, 95}, 2, 10);    /* a part of them */
+  check_files((const int64_t[]){50, 0, 55}, 3, 20);  /* with the first but one */
+  check_files((const int64_t[]){7, -1, 7}, 3, 10);   /* numbered by row in between */
+  check_files((const int64_t[]){0, 100, 10}, 3, 30); /* between others */
+  log_configure(LOG_WARN, world.rank, NULL);
+}
+
+#define WARM                                                                                                 \
+  "heat: {liquid: {density: 900}}\n"                                                                         \
+  "materials: {light: {density: 200}, dense: {density: 500}}\n"
+
+/* kelvin of particle i. */
+static double kelvin(const struct scene *scene, const struct particles *p, int32_t i)
+{
+  return scene->heat.melting_point + heat_temperature(&scene->heat, p->enthalpy[i]);
+}
+
+/* Water has the mass and volume of water, snow is as warm as its depth and zone say and conducts by its
+ * density: the same on any ranks. */
+static void test_heat(void)
+{
+  struct scene *scene = read_scene(
+      HEAD WARM
+      "snow:\n"
+      "  - {name: pool, box: {lower: [-0.8, -0.9, -0.8], upper: [0.8, -0.5, 0.8]}, material: dense, "
+      "phase: liquid, temperature: 280, per_cell: 4}\n"
+      "  - name: bank\n    box: {lower: [-0.8, 0, -0.8], upper: [0.8, 0.4, 0.8]}\n"
+      "    material: light\n    per_cell: 4\n"
+      "    temperature: {keys: [{depth: 0.1, temperature: 250}, {depth: 0.3, temperature: 270}]}\n"
+      "    vary: {layers: [{depth: 0.08, material: dense, temperature: 245}]}\n"
+      "  - name: ball\n    sphere: {center: [0, 0.7, 0], radius: 0.2}\n    material: light\n"
+      "    conductivity: 7\n    temperature: 272\n"
+      "    vary: {noise: {scale: 0.1, temperature: 4}}\n");
+  struct particles *mine = seed(&world, scene), *all = seed(&self, scene);
+  check_same(mine, all);
+  double water = 0.0, least = INFINITY, most = 0.0;
+  for (int32_t i = 0; i < all->count; i++) {
+    const double y = all->x[1][i], t = kelvin(scene, all, i);
+    if (y < -0.4) {
+      water += all->mass[i];
+      CHECK(all->liquid[i] == 1.0 && all->volume[i] == all->mass[i] / 900.0 && fabs(t - 280.0) < 1e-9);
+      CHECK(fabs(all->conductivity[i] - heat_snow_conductivity(900.0)) < 1e-9);
+    } else if (y < 0.45) {
+      const double depth = 0.4 - y, density = depth < 0.08 ? 500.0 : 200.0;
+      const double expected = depth < 0.08 ? 245.0 : 250.0 + 100.0 * fmin(fmax(depth - 0.1, 0.0), 0.2);
+      if (fabs(depth - 0.08) < 1e-6) continue;
+      CHECK(all->liquid[i] == 0.0 && all->volume[i] == 0.0 && fabs(t - expected) < 1e-4);
+      CHECK(fabs(all->conductivity[i] / heat_snow_conductivity(density) - 1.0) < 0.1); /* by what fell in */
+    } else {
+      CHECK(all->conductivity[i] == 7.0 && t <= 273.15 && t > 268.0);
+      least = fmin(least, t);
+      most = fmax(most, t);
+    }
+  }
+  CHECK(fabs(water / (900.0 * 1.6 * 1.6 * 0.4) - 1.0) < 1e-10); /* a plain sum */
+  CHECK(least < 270.0 && most == 273.15);
+  particles_destroy(&mine);
+  particles_destroy(&all);
+  scene_destroy(&scene);
+}
+
+/* What a file does not say the scene does; what it says, the scene may not. */
+static void test_heat_of_files(void)
+{
+  static const char *const more[] = {"phase: liquid, temperature: 280", "conductivity: 5", "temperature: 260",
+                                     "phase: solid"};
+  char path[64], text[512];
+  snprintf(path, sizeof path, "test_seeding_heat_%d.h5", world.size);
+  for (int with = 0; with < 3; with++) /* no phases, good ones, a bad one */
+    for (int k = 0; k < 4; k++) {
+      int64_t barrier = 0;
+      if (world.rank == 0) {
+        write_file(path, 0.1, -1);
+        const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        const double wet[10] = {0, 1, 0, with == 1 ? 1 : 0.5, 0, 1, 0, 1, 0, 1};
+        if (with) write_rows(file, "phase", 1, H5T_NATIVE_DOUBLE, wet);
+        H5Fclose(file);
+      }
+      comm_sum_i64(&world, &barrier, 1);
+      snprintf(text, sizeof text, HEAD "heat: {}\nsnow:\n  - {file: %s, %s}\n", path, more[k]);
+      struct scene *scene = read_scene(text);
+      struct particles *p = particles_create(NEEDS_HEAT);
+      struct error err = {0};
+      const int code = seed_snow(&self, scene, p, &err);
+      if (with == 2) {
+        CHECK_TEXT(code == FIRN_EINPUT && strstr(err.text, "phase of row 3 is 0.5, it must be 0 or 1"),
+                   err.text);
+      } else if (with && scene->snow[0].phase_given) {
+        CHECK_TEXT(code == FIRN_EINPUT && strstr(err.text, "'phase' has no effect, since"), err.text);
+      } else {
+        CHECK_TEXT(!code, err.text);
+        for (int32_t i = 0; i < p->count; i++) {
+          const bool liquid = with ? p->id[i] % 2 == 1 : k == 0;
+          CHECK(p->liquid[i] == (double)liquid);
+          CHECK(fabs(kelvin(scene, p, i) - (k == 0 ? 280.0 : k == 2 && !liquid ? 260.0 : 273.15)) < 1e-9);
+          CHECK(!liquid || p->volume[i] == p->mass[i] / 1000.0);
+          CHECK(k == 1 ? p->conductivity[i] == 5.0 : p->conductivity[i] > 0.0);
+        }
+      }
+      comm_sum_i64(&world, &barrier, 1);
+      particles_destroy(&p);
+      scene_destroy(&scene);
+      if (world.rank == 0) unlink(path);
+    }
 }
 
 int main(int argc, char **argv)
@@ -243,6 +428,9 @@ int main(int argc, char **argv)
   test_layers();
   test_window();
   test_thin_zone_is_an_error();
+  test_ids_of_files();
+  test_heat();
+  test_heat_of_files();
   comm_destroy(&world);
   comm_destroy(&self);
   return check_end();

@@ -1,56 +1,77 @@
-/* Threads and moving cuts change no bit: the same scenes on 1, 2, 3 and 5 threads a rank come to the same
- * state, on every rank count. */
-#include "io/scene.h"
-#include "sim.h"
+/* Threads and moving cuts change no bit: the same scenes on 1 to 5 threads a rank come to the state of one
+ * process with one thread, on every rank count. */
+#include "io/scene/scene.h"
+#include "sim/sim.h"
 #include "support/check.h"
 
 #include <string.h>
 #include <xxhash.h>
 
-static const char *const scenes[] = {
-    "domain: {lower: [0, 0, 0], cells: [60, 24, 24], spacing: 0.02}\n"
-    "time: {end: 1, step: 1e-4}\n"
-    "integrator: {scheme: explicit}\n"
-    "snow:\n"
-    "  - box: {lower: [0.1, 0.05, 0.1], upper: [0.9, 0.15, 0.3]}\n"
-    "    particles: 3000\n"
-    "    velocity: [3, -4, 0]\n"
-    "bodies:\n"
-    "  floor: {plane: {point: [0, 0.045, 0], normal: [0, 1, 0]}, friction: 0.5}\n",
-    "domain: {lower: [0, 0, 0], cells: [60, 24, 24], spacing: 0.02}\n"
-    "time: {end: 1, step: 4e-4}\n"
-    "transfer: {scheme: apic, kernel: quadratic, force: mls}\n"
-    "integrator: {scheme: semi-implicit, tolerance: 1e-6}\n"
-    "snow:\n"
-    "  - box: {lower: [0.1, 0.05, 0.1], upper: [0.9, 0.15, 0.3]}\n"
-    "    particles: 3000\n"
-    "    velocity: [3, -4, 0]\n"
-    "bodies:\n"
-    "  floor: {plane: {point: [0, 0.045, 0], normal: [0, 1, 0]}, friction: 0.5}\n",
+#define DOMAIN "domain: {lower: [0, 0, 0], cells: [60, 24, 24], spacing: 0.02}\n"
+#define FLOOR  "bodies:\n  floor: {plane: {point: [0, 0.045, 0], normal: [0, 1, 0]}, friction: 0.5}\n"
+#define BLOCK                                                                                                \
+  "snow:\n  - {box: {lower: [0.1, 0.05, 0.1], upper: [0.9, 0.15, 0.3]}, particles: 3000,\n"                  \
+  "     velocity: [3, -4, 0]}\n" FLOOR
+/* Sand, cam clay and snow one on the other; cells hold two of them. */
+#define LAYERS                                                                                               \
+  "materials: {dune: {model: sand, young: 5e5}, slab: {model: cam_clay, young: 5e5, compressive_strength: "  \
+  "2e3},\n"                                                                                                  \
+  "  snow: {}}\n"                                                                                            \
+  "snow:\n  - {box: {lower: [0.1, 0.05, 0.1], upper: [0.9, 0.09, 0.3]}, particles: 1200, material: dune}\n"  \
+  "  - {box: {lower: [0.1, 0.09, 0.1], upper: [0.9, 0.13, 0.3]}, particles: 1200, material: slab}\n"         \
+  "  - {box: {lower: [0.1, 0.13, 0.1], upper: [0.9, 0.15, 0.3]}, particles: 800, material: snow,\n"          \
+  "     velocity: [3, -4, 0]}\n" FLOOR
+
+static const struct {
+  const char *text;
+  unsigned needs; /* fields that only some scenes have, so that their bits are compared too */
+} scenes[] = {
+    {DOMAIN "time: {end: 1, step: 1e-4}\nintegrator: {scheme: explicit}\n" BLOCK, NEEDS_NOTHING},
+    {DOMAIN "time: {end: 1, step: 4e-4}\ntransfer: {scheme: apic, kernel: quadratic, force: mls}\n"
+            "integrator: {scheme: semi-implicit, tolerance: 1e-6}\n" BLOCK,
+     NEEDS_AFFINE},
+    {DOMAIN "time: {end: 1, step: 4e-4}\n"
+            "integrator: {scheme: semi-implicit, tolerance: 1e-6, solver: pipelined}\n" BLOCK,
+     NEEDS_NOTHING},
+    {DOMAIN "time: {end: 1, step: 1e-4}\ntransfer: {scheme: apic}\nintegrator: {scheme: explicit}\n" LAYERS,
+     NEEDS_AFFINE | NEEDS_SHEAR},
+    {DOMAIN "time: {end: 1, step: 4e-4}\ntransfer: {scheme: apic}\nintegrator: {tolerance: 1e-6}\n" LAYERS,
+     NEEDS_AFFINE | NEEDS_SHEAR | NEEDS_FLOW},
 };
 
-/* Sum over all particles of a hash of each one's bits: the same whoever holds it. */
+/* Sum over all particles of a hash of each one's bits, all fields of it: the same whoever holds it. */
 static int64_t fingerprint(const struct sim *sim)
 {
   const struct particles *p = sim->p;
+  unsigned char *record = mem_alloc(1, particles_record_size(p));
   uint64_t sum = 0;
   for (int32_t i = 0; i < p->count; i++) {
-    double state[16];
-    for (int d = 0; d < 3; d++) {
-      state[d] = p->x[d][i];
-      state[3 + d] = p->v[d][i];
-    }
-    for (int k = 0; k < 9; k++) state[6 + k] = p->fe[k][i];
-    state[15] = p->jp[i];
-    sum += XXH3_64bits_withSeed(state, sizeof state, p->id[i]);
+    particles_pack(p, i, record);
+    sum += XXH3_64bits(record, particles_record_size(p));
   }
+  mem_free(record);
   int64_t total;
   memcpy(&total, &sum, sizeof total);
   comm_sum_i64(&sim->comm, &total, 1);
   return total;
 }
 
-static int64_t run(struct comm comm, const char *text, int threads, int steps, int64_t *rebalanced)
+/* A bit of any field that changes must show: a fingerprint that leaves one out would prove nothing of it. */
+static void check_sensitive(const struct sim *sim, int64_t print)
+{
+  for (int f = 0; f < PARTICLE_FIELDS; f++)
+    for (int c = 0; c < particle_fields[f].components; c++) {
+      unsigned char *array = particle_array(sim->p, &particle_fields[f], c);
+      if (!array) continue;
+      if (sim->p->count) array[0] ^= 1;
+      CHECK_TEXT(fingerprint(sim) != print, particle_fields[f].name);
+      if (sim->p->count) array[0] ^= 1;
+    }
+  CHECK(fingerprint(sim) == print);
+}
+
+static int64_t run(struct comm comm, const char *text, int threads, int steps, unsigned needs,
+                   int64_t *rebalanced)
 {
   struct error err = {0};
   struct scene *scene = NULL;
@@ -58,11 +79,17 @@ static int64_t run(struct comm comm, const char *text, int threads, int steps, i
   comm.threads = threads;
   CHECK_TEXT(scene_parse(&scene, "threads.yml", text, NULL, 0, &err) == FIRN_OK, err.text);
   CHECK_TEXT(sim_create(&sim, &comm, scene, ISA_COUNT, &err) == FIRN_OK, err.text);
-  if (threads > 1 && comm.size <= 2) CHECK(sim->grid->chunk_count > 1); /* slabs wide enough to share out */
+  CHECK(particles_needs(sim->p) == needs);
+  if (comm.thread_least == INT32_MAX)
+    CHECK(sim->mesh.grid->threads == 1);
+  else if (threads > 1 && comm.size <= 2)
+    CHECK(sim->mesh.grid->chunk_count > 1); /* slabs wide enough to share out */
   for (int k = 0; k < steps; k++) CHECK_TEXT(sim_advance(sim, scene->step, &err) == FIRN_OK, err.text);
   CHECK(sim->report.plastic > 0 && sim->report.contact_nodes > 0);
+  sim_tidy(sim);
   const int64_t print = fingerprint(sim);
-  *rebalanced = sim->totals.rebalanced;
+  check_sensitive(sim, print);
+  if (rebalanced) *rebalanced = sim->totals.rebalanced;
   sim_destroy(&sim);
   scene_destroy(&scene);
   return print;
@@ -84,9 +111,14 @@ static void check_moving_cuts(const struct comm *comm)
   struct comm self;
   comm_create(&self, MPI_COMM_SELF);
   int64_t rebalanced;
-  const int64_t alone = run(self, text, 1, 120, &rebalanced);
+  const int64_t alone = run(self, text, 1, 120, NEEDS_NOTHING, &rebalanced);
   CHECK(rebalanced == 0);
-  CHECK(run(*comm, text, 2, 120, &rebalanced) == alone);
+  CHECK(run(*comm, text, 2, 120, NEEDS_NOTHING, &rebalanced) == alone);
+  struct comm idle = *comm; /* threads that rest while there is little to do: all but one, or now and then */
+  idle.thread_least = INT32_MAX;
+  CHECK(run(idle, text, 3, 120, NEEDS_NOTHING, &rebalanced) == alone);
+  idle.thread_least = comm->size > 2 ? 400 : 700;
+  CHECK(run(idle, text, 3, 120, NEEDS_NOTHING, &rebalanced) == alone);
   CHECK(comm->size < 3 || rebalanced > 0); /* two ranks keep one ball each */
   comm_destroy(&self);
 }
@@ -94,14 +126,15 @@ static void check_moving_cuts(const struct comm *comm)
 int main(int argc, char **argv)
 {
   check_begin(&argc, &argv);
-  struct comm comm;
+  struct comm comm, self;
   comm_create(&comm, MPI_COMM_WORLD);
-  int64_t rebalanced;
+  comm_create(&self, MPI_COMM_SELF);
   for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
-    const int64_t alone = run(comm, scenes[k], 1, 12, &rebalanced);
-    const int counts[3] = {2, 3, 5};
-    for (int c = 0; c < 3; c++) CHECK(run(comm, scenes[k], counts[c], 12, &rebalanced) == alone);
+    const int64_t alone = run(self, scenes[k].text, 1, 12, scenes[k].needs, NULL);
+    for (int threads = 1; threads <= 5; threads++)
+      CHECK(run(comm, scenes[k].text, threads, 12, scenes[k].needs, NULL) == alone);
   }
+  comm_destroy(&self);
   check_moving_cuts(&comm);
   comm_destroy(&comm);
   return check_end();

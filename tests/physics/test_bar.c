@@ -63,7 +63,7 @@ static double measure_period(struct bar *bar, double dt)
   double before = amplitude(bar), first = 0.0;
   for (int crossings = 0;;) {
     run_advance(&bar->run, dt);
-    const double now = amplitude(bar), time = bar->run.sim->time;
+    const double now = amplitude(bar), time = bar->run.sim->clock.time;
     assert_true(time < 10.0 * bar->period);
     if ((now < 0.0) != (before < 0.0)) {
       const double at = time - dt * now / (now - before);
@@ -111,7 +111,7 @@ static void backward_euler(double cells_a_step, double speed, const char *transf
   double energy = run_sums(&bar.run).kinetic + run_elastic(&bar.run), growth = 0.0;
   const double start = energy;
   int steps = 0, iterations = 0;
-  for (; bar.run.sim->time < 10.0 * bar.period; steps++) {
+  for (; bar.run.sim->clock.time < 10.0 * bar.period; steps++) {
     run_advance(&bar.run, dt);
     const double now = run_sums(&bar.run).kinetic + run_elastic(&bar.run);
     growth = fmax(growth, (now - energy) / start);

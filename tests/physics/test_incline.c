@@ -32,9 +32,9 @@ static void slide(double degrees, double friction, const char *integrator, const
   struct run run;
   start_block(&run, degrees, friction, integrator, transfer);
   run_to(&run, 0.1);
-  const double t0 = run.sim->time, v0 = slide_speed(&run);
+  const double t0 = run.sim->clock.time, v0 = slide_speed(&run);
   run_to(&run, 0.4);
-  const double found = (slide_speed(&run) - v0) / (run.sim->time - t0), error = found / wanted - 1.0;
+  const double found = (slide_speed(&run) - v0) / (run.sim->clock.time - t0), error = found / wanted - 1.0;
   print_message("%g degrees, mu %g, %s %s: slides with %.4f m/s^2, theory %.4f (%+.2f %%)\n", degrees,
                 friction, integrator, transfer, found, wanted, 100.0 * error);
   assert_true(fabs(error) < 0.02);

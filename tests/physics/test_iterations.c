@@ -6,7 +6,7 @@
  * prints both over tolerance, cell size and particle count, which takes some minutes (docs/verification.md).
  */
 #include "base/memory.h"
-#include "io/scene.h"
+#include "io/scene/scene.h"
 #include "support/physics.h"
 
 #include <math.h>
@@ -41,12 +41,12 @@ static struct outcome drop(enum snow snow, double tolerance, int cells, int per_
                                    "time.step=5e-4",
                                    "snow.ball.vary=null",
                                    "materials.packed.critical_stretch=7.5e-3"};
-  if (scene_read_text(&text, TEST_SCENES "/snowball_drop.yml", &err) ||
+  if (scene_file_text(&text, TEST_SCENES "/snowball_drop.yml", &err) ||
       scene_parse(&run.scene, "snowball_drop.yml", text, overrides, snow == PAPER ? 7 : 5, &err) ||
       sim_create(&run.sim, &physics_comm, run.scene, ISA_COUNT, &err))
     fail_msg("%s", err.text);
   mem_free(text);
-  struct outcome outcome = {.particles = run.sim->particles};
+  struct outcome outcome = {.particles = run.sim->totals.particles};
   bool touched = false;
   for (int n = 0; n < 160; n++) {
     run_advance(&run, 5e-4);

@@ -51,11 +51,11 @@ static void rest(const char *integrator, const char *transfer, const char *volum
   find_top(&run, &top);
   double energy[4] = {0}, deepest = 0.0; /* largest in each half second */
   int64_t plastic = 0;
-  while (run.sim->time < 2.0 - 1e-9) {
+  while (run.sim->clock.time < 2.0 - 1e-9) {
     run_step(&run);
     plastic += run.sim->report.plastic;
-    if (run.sim->step % 8) continue;
-    const int part = (int)fmin(3.0, run.sim->time / 0.5);
+    if (run.sim->clock.step % 8) continue;
+    const int part = (int)fmin(3.0, run.sim->clock.time / 0.5);
     energy[part] = fmax(energy[part], run_sums(&run).kinetic);
     deepest = fmax(deepest, top.start - top_height(&run, &top));
   }
@@ -64,7 +64,7 @@ static void rest(const char *integrator, const char *transfer, const char *volum
       "%s, %s, %s volumes: %lld steps, top settles by %.2f %% (%.2f %% at most), kinetic energy %.1e, %.1e, "
       "%.1e, %.1e J, "
       "%lld clamped\n",
-      integrator, transfer, volume, (long long)run.sim->step, 100.0 * settled, 100.0 * deepest / height,
+      integrator, transfer, volume, (long long)run.sim->clock.step, 100.0 * settled, 100.0 * deepest / height,
       energy[0], energy[1], energy[2], energy[3], (long long)plastic);
   assert_true(settled > 0.0 && settled < 0.01 && deepest < 0.01 * height);
   for (int k = 0; k < 3; k++) assert_true(energy[k + 1] < 0.3 * energy[k]);

@@ -79,25 +79,96 @@ static void frames_fall_on_time(void **state)
     snprintf(time, sizeof time, "{end: 10, frame_rate: %s, max_step: 1.37e-3}", rates[k]);
     struct run run;
     start_ball(&run, time, "gravity: [0, 0, 0]\n");
-    assert_true(run.sim->on_frame && run.sim->frame == 0 && run.sim->time == 0.0);
+    assert_true(run.sim->clock.on_frame && run.sim->clock.frame == 0 && run.sim->clock.time == 0.0);
     int64_t last = 0;
-    for (int n = 0; n < 600 && run.sim->frame < 20; n++) {
-      const double before = run.sim->time, dt = sim_next_step(run.sim);
+    for (int n = 0; n < 1100 && run.sim->clock.frame < 20; n++) { /* 1043 steps a frame at the lowest rate */
+      const double before = run.sim->clock.time, dt = sim_next_step(run.sim);
       run_step(&run);
       assert_true(dt <= 1.37e-3 * (1.0 + 1e-6));
-      assert_true(fabs(run.sim->time - before - dt) < 1e-15);
-      assert_true(run.sim->on_frame == (run.sim->frame > last));
-      if (!run.sim->on_frame) continue;
-      last = run.sim->frame;
-      assert_true(run.sim->time == (double)run.sim->frame / run.scene->frame_rate); /* to the last bit */
+      assert_true(fabs(run.sim->clock.time - before - dt) < 1e-15);
+      assert_true(run.sim->clock.on_frame == (run.sim->clock.frame > last));
+      if (!run.sim->clock.on_frame) continue;
+      last = run.sim->clock.frame;
+      assert_true(run.sim->clock.time ==
+                  (double)run.sim->clock.frame / run.scene->frame_rate); /* to the last bit */
     }
+    assert_true(last > 0);
     run_end(&run);
   }
   struct run run;
   start_ball(&run, "{end: 10, frame_rate: 50}", "");
   assert_int_equal(sim_advance_to_frame(run.sim, 3, &run.err), FIRN_OK);
-  assert_true(run.sim->time == 3.0 / 50.0 && run.sim->frame == 3);
+  assert_true(run.sim->clock.time == 3.0 / 50.0 && run.sim->clock.frame == 3);
   run_end(&run);
+}
+
+/* The scene's end is the time of its last frame, to the last bit. The step that ends there is the only one
+ * that a longer scene does not have. */
+static void the_end_is_met_exactly(void **state)
+{
+  (void)state;
+  const struct {
+    const char *time;
+    double end;
+    int64_t frames;
+    bool cut;
+  } cases[] = {{"{end: 0.0005}", 0.0005, 1, true},
+               {"{end: 1e-9}", 1e-9, 1, true},
+               {"{end: 0.1, frame_rate: 24}", 0.1, 3, true},
+               {"{end: 0.0433, frame_rate: 100, max_step: 1.37e-3}", 0.0433, 5, true},
+               {"{end: 0.03, step: 7e-4, frame_rate: 300}", 9.0 / 300.0, 9, false},
+               {"{end: 0.7, frame_rate: 30, max_step: 0.01}", 21.0 / 30.0, 21, false}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    struct run run, longer;
+    start_ball(&run, cases[k].time, "gravity: [0, -0.1, 0]\n");
+    start_ball(&longer, cases[k].time, "gravity: [0, -0.1, 0]\n");
+    longer.scene->end *= 2.7;
+    assert_int_equal(scene_last_frame(run.scene), cases[k].frames);
+    assert_true(scene_end_time(run.scene) == cases[k].end);
+    bool cut = false;
+    while (!sim_is_over(run.sim)) {
+      cut = sim_next_is_cut(run.sim);
+      assert_true(sim_next_step(run.sim) > 0.0);
+      run_step(&run);
+      if (!cut) run_step(&longer);
+      if (!cut)
+        assert_true(run.sim->clock.time == longer.sim->clock.time &&
+                    run.sim->clock.frame == longer.sim->clock.frame);
+    }
+    assert_true(run.sim->clock.time == cases[k].end && run.sim->clock.on_frame &&
+                run.sim->clock.frame == cases[k].frames);
+    assert_true(cut == cases[k].cut && sim_is_on_beat(run.sim) != cut);
+    if (!cut) assert_memory_equal(run.sim->p->x[1], longer.sim->p->x[1], sizeof(double) * 100);
+    run_step(&run); /* beyond the end it goes on to the frames that are due */
+    assert_true(run.sim->clock.time > cases[k].end);
+    assert_int_equal(sim_advance_to_frame(run.sim, cases[k].frames + 1, &run.err), FIRN_OK);
+    assert_true(run.sim->clock.time == (double)(cases[k].frames + 1) / run.scene->frame_rate);
+    run_end(&run);
+    run_end(&longer);
+  }
+}
+
+/* Speeds and stiffnesses beyond measure end the run with a sentence: a count of steps has its limits. */
+static void steps_without_number_end_the_run(void **state)
+{
+  (void)state;
+  const double speeds[] = {0.0, 1e13, 3e20, 1e300};
+  for (int k = 0; k < 4; k++) {
+    struct cloud *cloud = cloud_box((const double[]){0.1, 0.1, 0.1}, (const int[]){4, 4, 4}, 0.01, 2, 400.0);
+    cloud->v[3] = speeds[k];
+    if (k == 0) cloud->mass[1] = 1e-60; /* sound is too fast in it */
+    cloud_write(cloud);
+    struct run run;
+    run_start(&run, "domain: {cells: [40, 40, 40], spacing: 0.01}\ntime: {end: 1}\nsnow:\n  - file: %s\n%s",
+              cloud->path, k == 0 ? "integrator: {scheme: explicit}\n" : "");
+    assert_int_equal(sim_step(run.sim, &run.err), FIRN_EDIVERGE);
+    print_message("%s\n", run.err.text);
+    assert_non_null(strstr(run.err.text, "step 0 at 0 s"));
+    assert_non_null(strstr(run.err.text, "look at its velocities"));
+    assert_true(run.sim->clock.time == 0.0 && run.sim->clock.step == 0);
+    run_end(&run);
+    cloud_destroy(&cloud);
+  }
 }
 
 /* --- halving ------------------------------------------------------------------------------------------ */
@@ -138,14 +209,14 @@ static void a_step_too_long_is_halved(void **state)
     int64_t halved = 0;
     int deepest = 0;
     for (int n = 0; n < 12; n++) {
-      const int64_t before = whole.sim->totals.halvings, step = whole.sim->step;
-      const double time = whole.sim->time;
+      const int64_t before = whole.sim->totals.halvings, step = whole.sim->clock.step;
+      const double time = whole.sim->clock.time;
       run_advance(&whole, dt);
       const int64_t more = whole.sim->totals.halvings - before;
       halved += more;
       deepest = whole.sim->report.halvings > deepest ? whole.sim->report.halvings : deepest;
-      assert_true(whole.sim->time == time + dt);
-      assert_int_equal(whole.sim->step - step, more + 1); /* every cut makes one step two */
+      assert_true(whole.sim->clock.time == time + dt);
+      assert_int_equal(whole.sim->clock.step - step, more + 1); /* every cut makes one step two */
       /* Halved once: the same bits as two half steps, so nothing of the failed step was left behind. */
       if (more == 1) run_advance(&halves, 0.5 * dt);
       run_advance(&halves, more == 1 ? 0.5 * dt : dt);
@@ -169,6 +240,63 @@ static void no_convergence_is_halved(void **state)
     assert_true(run.sim->report.iterations <= 4);
   }
   assert_true(run.sim->totals.halvings > 0);
+  run_end(&run);
+}
+
+/* Snow that rests without gravity has no velocity that a residual could be small beside, until a plate comes.
+ */
+static void a_plate_moves_snow_at_rest(void **state)
+{
+  (void)state;
+  const char *const plates[] = {"friction: 0.3", "sticky: true"};
+  const int most[] = {200, 20};
+  for (int k = 0; k < 4; k++) {
+    struct run run;
+    run_start(&run,
+              "domain: {lower: [-0.1, -0.1, -0.1], cells: [20, 30, 20], spacing: 0.01}\n"
+              "gravity: [0, 0, 0]\ntime: {end: 1}\nintegrator: {max_iterations: %d}\n"
+              "snow:\n  - box: {lower: [-0.05, 0, -0.05], upper: [0.05, 0.1, 0.05]}\nbodies:\n"
+              "  plate: {plane: {point: [0, 0.005, 0], normal: [0, 1, 0]}, velocity: [0, 0.5, 0], %s}\n",
+              most[k / 2], plates[k % 2]);
+    int iterations = 0;
+    for (int n = 0; n < 40; n++) {
+      run_step(&run);
+      iterations = run.sim->report.iterations > iterations ? run.sim->report.iterations : iterations;
+    }
+    const struct sums sums = run_sums(&run);
+    print_message("%s, at most %d iterations: %d, %lld halvings, momentum %.3g of the plate's\n",
+                  plates[k % 2], most[k / 2], iterations, (long long)run.sim->totals.halvings,
+                  sums.momentum[1] / (0.5 * sums.mass));
+    assert_true(iterations > 0 && iterations < 40 && run.sim->totals.halvings <= (k < 2 ? 0 : 3));
+    assert_true(sums.momentum[1] > 0.1 * 0.5 * sums.mass);
+    run_end(&run);
+  }
+}
+
+/* Steps that end on the window's ticks, and are halved: the window of each state is that of its time, and no
+ * plane of snow was passed over. */
+static void a_window_misses_no_plane(void **state)
+{
+  (void)state;
+  struct run run;
+  run_start(&run, "domain: {lower: [0, -0.1, 0], cells: [400, 12, 6], spacing: 0.05}\n"
+                  "time: {end: 1, max_step: 5.2083333e-3}\nintegrator: {max_iterations: 4}\n"
+                  "snow:\n  - box: {lower: [0, 0, 0.05], upper: [20, 0.15, 0.25]}\n    sampling: jittered\n"
+                  "bodies:\n  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n"
+                  "  bird: {sphere: {center: [0.3, 0.4, 0.15], radius: 0.02}, velocity: [2.4, 0, 0]}\n"
+                  "window: {follow: bird, axis: x, ahead: 0.5, behind: 0.3}\n");
+  while (run.sim->clock.frame < 10) {
+    run_step(&run);
+    struct window now = {0};
+    window_advance(&now, run.scene, run.sim->clock.time);
+    assert_int_equal(run.sim->window.ticks, now.ticks);
+    int count[400] = {0};
+    for (int32_t i = 0; i < run.sim->p->count; i++) count[(int)floor(run.sim->p->x[0][i] / 0.05)]++;
+    for (int64_t plane = now.from + 1; plane < now.to; plane++) assert_true(count[plane] > 0);
+  }
+  print_message("%lld halvings, %lld particles entered\n", (long long)run.sim->totals.halvings,
+                (long long)run.sim->totals.entered);
+  assert_true(run.sim->totals.halvings > 40 && run.sim->totals.entered > 1000);
   run_end(&run);
 }
 
@@ -200,7 +328,8 @@ static void hopeless_steps_end_the_run(void **state)
   const char *const words[] = {particle, cell, "rank 0", "inside out", "step 0", "lower time.step"};
   expect_error(&run, 1e-4, words, 6);
   assert_int_equal(run.sim->totals.halvings, 8);
-  assert_true(run.sim->time == 0.0 && run.sim->step == 0 && p->x[0][i] == x && p->fe[0][i] == -1.0);
+  assert_true(run.sim->clock.time == 0.0 && run.sim->clock.step == 0 && p->x[0][i] == x &&
+              p->fe[0][i] == -1.0);
 
   p->fe[0][i] = 1.0; /* mended, it goes on */
   run_advance(&run, 1e-4);
@@ -231,6 +360,30 @@ static void a_fixed_step_may_not_cross_cells(void **state)
   run_end(&run);
 }
 
+/* One particle of many is outside when the run begins: told, however deep in its file it is. */
+static void particles_may_not_start_outside(void **state)
+{
+  (void)state;
+  const double lower[3] = {0.1, 0.1, 0.1};
+  struct cloud *cloud = cloud_box(lower, (const int[3]){14, 14, 14}, 0.01, 2, 400.0);
+  assert_true(cloud->count > 20000);
+  cloud->x[3 * 1000 + 1] = -0.005;
+  cloud_write(cloud);
+  char text[512];
+  snprintf(text, sizeof text,
+           "domain: {cells: [40, 40, 40], spacing: 0.01}\ntime: {end: 1}\nsnow:\n  - file: %s\n",
+           cloud->path);
+  struct scene *scene = NULL;
+  struct sim *sim = NULL;
+  struct error err = {0};
+  assert_int_equal(scene_parse(&scene, "test.yml", text, NULL, 0, &err), FIRN_OK);
+  assert_int_equal(sim_create(&sim, &physics_comm, scene, ISA_COUNT, &err), FIRN_EINPUT);
+  assert_null(sim);
+  assert_non_null(strstr(err.text, "1 of 21952 particles start outside the domain"));
+  scene_destroy(&scene);
+  cloud_destroy(&cloud);
+}
+
 /* --- leaving ------------------------------------------------------------------------------------------ */
 
 static void particles_that_leave_are_removed_and_counted(void **state)
@@ -238,9 +391,9 @@ static void particles_that_leave_are_removed_and_counted(void **state)
   (void)state;
   struct run run;
   start_ball(&run, "{end: 1}", "    velocity: [0, 20, 0]\ngravity: [0, 0, 0]\n");
-  const int64_t all = run.sim->particles;
+  const int64_t all = run.sim->totals.particles;
   int64_t before = 0;
-  while (run.sim->time < 0.02) {
+  while (run.sim->clock.time < 0.02) {
     run_step(&run);
     const struct step_report *report = &run.sim->report;
     assert_true(report->removed >= before);
@@ -255,7 +408,7 @@ static void particles_that_leave_are_removed_and_counted(void **state)
   start_ball(&run, "{end: 1}", "    velocity: [0, 20, 0]\ngravity: [0, 0, 0]\n");
   run.scene->leave = LEAVE_STOP;
   int code = FIRN_OK;
-  while (!code && run.sim->time < 0.02) code = sim_step(run.sim, &run.err);
+  while (!code && run.sim->clock.time < 0.02) code = sim_step(run.sim, &run.err);
   print_message("%s\n", run.err.text);
   assert_int_equal(code, FIRN_EDIVERGE);
   assert_non_null(strstr(run.err.text, "leaves the domain"));
@@ -268,10 +421,15 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(limits_of_the_step),
     cmocka_unit_test(the_stiffest_particle_sets_the_step),
     cmocka_unit_test(frames_fall_on_time),
+    cmocka_unit_test(the_end_is_met_exactly),
+    cmocka_unit_test(steps_without_number_end_the_run),
     cmocka_unit_test(a_step_too_long_is_halved),
     cmocka_unit_test(no_convergence_is_halved),
+    cmocka_unit_test(a_plate_moves_snow_at_rest),
+    cmocka_unit_test(a_window_misses_no_plane),
     cmocka_unit_test(hopeless_steps_end_the_run),
     cmocka_unit_test(a_fixed_step_may_not_cross_cells),
+    cmocka_unit_test(particles_may_not_start_outside),
     cmocka_unit_test(particles_that_leave_are_removed_and_counted),
 };
 PHYSICS_MAIN(tests);

@@ -5,7 +5,7 @@
  *   facts FRAME faster V           particles faster than V m/s
  * One number a line but for the first form, which names each. */
 #include "base/memory.h"
-#include "io/frame.h"
+#include "io/particles/frame.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/scenes/copy.sh
 . "$here/copy.sh"
-scenes=$(copy_scenes "$firn" "$work") || exit 1
+export FIRN_CACHE=$work/cache # keys of skeletons
+scenes=$(copy_scenes "$work") || exit 1
 bad=0
 
 fail() {
@@ -88,6 +89,22 @@ case $scene in
   character_digging)
     before=$("$facts" "$first" box -0.3 0.22 0 0.1 0.35 0.2) after=$("$facts" "$last" box -0.3 0.22 0 0.1 0.35 0.2)
     holds "the pick leaves a trench" "$after < 0.85 * $before"
+    ;;
+  sand_column)
+    holds "the column has fallen" "$(value "$last" most_y) < 0.12"
+    holds "it has run out" "$(value "$last" p99_x) - $(value "$last" p01_x) > 0.35"
+    ;;
+  slab_avalanche) # the slab ends at x = 2.5 m at first
+    holds "the slab runs out" "$(value "$last" p99_x) > 6"
+    holds "the snow on the flat top stays" "$("$facts" "$last" box -9 5.5 -9 -6 9 9) > 0.7 * $("$facts" "$first" box -9 5.5 -9 -6 9 9)"
+    ;;
+  snowball_net) # before the net, and behind it
+    holds "the net throws the ball back" "$("$facts" "$last" box -9 -1 -9 -0.05 9 9) > 0.4 * $count"
+    holds "little gets through" "$("$facts" "$last" box 0.1 -1 -9 9 9 9) < 0.1 * $count"
+    ;;
+  snow_on_sand) # the bed is 6 cm deep
+    holds "there is a crater" "$("$facts" "$last" top -0.25 -0.02 -0.2 0.02) < 0.055"
+    holds "snow lies beyond it" "$("$facts" "$last" box 0 0.07 -9 9 9 9) > 0.02 * $count"
     ;;
   *) fail "no assertion is known for this scene" ;;
 esac

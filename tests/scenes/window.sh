@@ -44,6 +44,12 @@ number() { # frame name
   "$facts" "$1" | awk -v name="$2" '$1 == name { print $2 }'
 }
 awk "BEGIN { exit !($(number "$last" most_x) > $(number "$first" most_x) + 0.7) }" || fail "no snow entered"
+counted() { # folder: what entered and left, as the last line of the log has it
+  grep -a -o -E 'the window: .*' "$work/$1.log"
+}
+for folder in three again; do # a restart goes on counting
+  [ "$(counted alone)" = "$(counted $folder)" ] || fail "$folder counts otherwise: $(counted $folder) instead of $(counted alone)"
+done
 grep -a -q -E '[1-9][0-9]* entered' "$work/alone.log" || fail "what entered was not counted: $(tail -n 1 "$work/alone.log")"
 [ $bad -eq 0 ] && echo "window: good"
 exit $((bad > 0))

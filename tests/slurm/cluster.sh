@@ -1,5 +1,5 @@
 # A Slurm of our own on one machine, for tests: its daemons run as the caller on ports of their own, everything lives in one folder,
-# nothing in /etc is touched. Sourced; then: cluster_up FOLDER NODES CORES, cluster_down FOLDER.
+# nothing in /etc is touched. Sourced; then: cluster_up FOLDER NODES CORES [PAIRS], cluster_down FOLDER.
 # Each node is a slurmd with a host name and a /dev/shm of its own (unshare), as Open MPI's shared memory needs; that takes root.
 cluster_port=${FIRN_SLURM_PORT:-$((18000 + $$ % 10000))} # below the ports that the system hands out; several tests may run at once
 
@@ -16,7 +16,7 @@ cluster_lacks() {
   unshare -u -m true 2>/dev/null || echo "a host name of its own (unshare) is not allowed here"
 }
 
-cluster_conf() { # FOLDER NODES CORES
+cluster_conf() { # FOLDER NODES CORES [PAIRS]
   local folder=$1 host k
   host=$(hostname -s)
   cat <<END
@@ -54,7 +54,10 @@ END
   for ((k = 1; k <= $2; k++)); do
     echo "NodeName=n$k NodeHostname=n$k NodeAddr=127.0.0.1 Port=$((cluster_port + k)) CPUs=$3 CoresPerSocket=$3 RealMemory=1000 State=UNKNOWN"
   done
-  echo "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+  echo "PartitionName=all Nodes=n[1-$(($2 - 2 * ${4:-0}))] Default=YES MaxTime=INFINITE State=UP"
+  for ((k = 1; k <= ${4:-0}; k++)); do
+    echo "PartitionName=pair$k Nodes=n[$(($2 - 2 * $4 + 2 * k - 1))-$(($2 - 2 * $4 + 2 * k))] MaxTime=INFINITE State=UP"
+  done
 }
 
 cluster_wait() { # SECONDS COMMAND...
@@ -70,7 +73,7 @@ cluster_idle() { # NODES
   [ "$(sinfo -h -N -t idle -o %N | sort -u | wc -l)" -eq "$1" ]
 }
 
-cluster_up() { # FOLDER NODES CORES
+cluster_up() { # FOLDER NODES CORES [PAIRS]: so many pairs of the last nodes are partitions of their own, pair1, ...
   local folder=$1 k
   mkdir -p "$folder"/{state,spool,log,tmp}
   chmod 755 "$folder"
@@ -89,22 +92,62 @@ cluster_up() { # FOLDER NODES CORES
   cluster_wait 30 cluster_idle "$2"
 }
 
+# A node is lost with all that runs on it: a node is what shares the host name (the namespace) of its slurmd.
+cluster_lose() { # FOLDER NODE
+  local pid name process
+  pid=$(cat "$1/slurmd.$2.pid")
+  name=$(readlink "/proc/$pid/ns/uts")
+  [ "$name" != "$(readlink /proc/$$/ns/uts)" ] || return 1
+  for process in /proc/[0-9]*; do
+    [ "$(readlink "$process/ns/uts" 2>/dev/null)" != "$name" ] || kill -s KILL "${process#/proc/}" 2>/dev/null
+  done
+}
+
+# What a lost node left running: processes that know this cluster by its configuration.
+cluster_orphans() { # FOLDER
+  local environ
+  for environ in /proc/[0-9]*/environ; do
+    cat "$environ" 2>/dev/null | tr '\0' '\n' | grep -q -x -F "SLURM_CONF=$1/slurm.conf" || continue
+    environ=${environ%/environ} && environ=${environ#/proc/}
+    [ "$environ" = $$ ] || [ "$environ" = "$BASHPID" ] || [ "$(readlink "/proc/$environ/exe")" = "$(readlink /proc/$$/exe)" ] || echo "$environ"
+  done
+}
+
+# Waits until a job has come to its end for good; prints how.
+cluster_finished() { # JOB SECONDS
+  local k state
+  for ((k = 0; k < 2 * $2; k++)); do
+    state=$(squeue -h -t all -j "$1" -o %T 2>/dev/null | sort -u | tr '\n' ' ')
+    case $state in *PENDING* | *RUNNING* | *COMPLETING* | *CONFIGURING* | *REQUEUE*) ;; *) break ;; esac
+    sleep 0.5
+  done
+  echo "${state% }"
+}
+
+cluster_alive() { # PROCESS; one that nobody has waited for is over
+  grep -q '^State:.[^Z]' "/proc/$1/status" 2>/dev/null
+}
+
 # Ends what cluster_up started and waits until it is gone, so that the folder can be removed.
 cluster_down() { # FOLDER
-  local file pid k
+  local file pid pids=() k
   SLURM_CONF=$1/slurm.conf scancel -u "$(id -un)" 2>/dev/null
   SLURM_CONF=$1/slurm.conf cluster_wait 15 cluster_empty
   for file in "$1"/slurmd.*.pid "$1"/slurmctld.pid "$1"/munged.pid; do
     [ -s "$file" ] || continue
     pid=$(cat "$file")
-    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -q -F "$1" || continue # a number that went to somebody else
+    cat "/proc/$pid/cmdline" 2>/dev/null | tr '\0' ' ' | grep -q -F "$1" || continue # a number that went to somebody else
+    pids+=("$pid")
     kill "$pid" 2>/dev/null
+  done
+  for pid in "${pids[@]}"; do
     for ((k = 0; k < 100; k++)); do
-      kill -0 "$pid" 2>/dev/null || break
+      cluster_alive "$pid" || continue 2
       sleep 0.1
     done
     kill -s KILL "$pid" 2>/dev/null
   done
+  for pid in $(cluster_orphans "$1"); do kill -s KILL "$pid" 2>/dev/null; done
 }
 
 cluster_empty() {

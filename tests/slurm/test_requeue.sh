@@ -2,21 +2,23 @@
 # jobs/firn.slurm on a real Slurm with two nodes: a run that is cut short by its own limit, by a signal and by Slurm's limit is
 # requeued and goes on until it is done, and its end is that of the run that nobody disturbed.
 #   test_requeue.sh FIRN MPIEXEC
-# Exit code 77 (skipped) where a Slurm of our own cannot be started.
+# Exit code 77 (skipped) where there is no Slurm to start, or no root to start it.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/slurm/cluster.sh
 . "$here/cluster.sh"
+# shellcheck source=tests/skip.sh
+. "$here/../skip.sh"
 lack=$(cluster_lacks)
-[ -z "$lack" ] || { echo "SKIP: no Slurm: $lack" && exit 77; }
+[ -z "$lack" ] || { skipped "no Slurm: $lack" && exit 77; }
 # shellcheck source=tests/cli/tools.sh
 . "$here/../cli/tools.sh"
 trap 'cluster_down "$work/slurm"; leave' EXIT
 trap 'exit 1' INT TERM
 chmod 755 "$work" # munged wants its socket within reach of all
 cluster_up "$work/slurm" 2 2 || {
-  echo "SKIP: Slurm is there and does not come up: $(cat "$work"/slurm/log/*.log 2>/dev/null | grep -i -E 'error|fatal' | tail -n 1)"
-  exit 77
+  fail "Slurm is there and does not come up: $(cat "$work"/slurm/log/*.log 2>/dev/null | grep -i -E 'error|fatal' | tail -n 1)"
+  exit 1
 }
 export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo # ranks of two nodes talk through TCP
 

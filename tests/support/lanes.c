@@ -2,6 +2,7 @@
 #include "support/lanes.h"
 
 #include "kernels/stencil.h"
+#include "material/tangent.h"
 
 /* Every probe takes WIDE lanes, a register at a time. */
 #define FOR_REGISTERS(at) for (int at = 0; at < WIDE; at += LANES)
@@ -28,20 +29,36 @@ static void store_mask(vm mask, int64_t *to)
   memcpy(to, &mask, sizeof mask);
 }
 
-static void probe_exp(const lane x, lane out)
+/* A function of one lane. */
+#define PROBE(name, function)                                                                                \
+  static void probe_##name(const lane x, lane out)                                                           \
+  {                                                                                                          \
+    FOR_REGISTERS(at) vd_store(out + at, function(vd_load(x + at)));                                         \
+  }
+
+static vd sine(vd x)
 {
-  FOR_REGISTERS(at) vd_store(out + at, vd_exp(vd_load(x + at)));
+  vd s, c;
+  vd_sincos_near(x, &s, &c);
+  return s;
 }
 
-static void probe_floor(const lane x, lane out)
+static vd cosine(vd x)
 {
-  FOR_REGISTERS(at) vd_store(out + at, stencil_floor(vd_load(x + at)));
+  vd s, c;
+  vd_sincos_near(x, &s, &c);
+  return c;
 }
 
-static void probe_sqrt(const lane x, lane out)
-{
-  FOR_REGISTERS(at) vd_store(out + at, vd_sqrt(vd_load(x + at)));
-}
+PROBE(exp, vd_exp)
+PROBE(log, vd_log)
+PROBE(log1p, vd_log1p)
+PROBE(sinhc, vd_sinhc)
+PROBE(expm1, vd_expm1)
+PROBE(sin, sine)
+PROBE(cos, cosine)
+PROBE(floor, stencil_floor)
+PROBE(sqrt, vd_sqrt)
 
 static void probe_select(const int64_t mask[WIDE], const lane a, const lane b, lane out)
 {
@@ -201,11 +218,18 @@ static void probe_tangent(const lane f[9], const lane mu, const lane lambda, con
   }
 }
 
+/* Of one material in all lanes. */
+static struct snow_lanes snow_lanes_of(const struct snow_constants *m)
+{
+  struct material_constants table = {.model = MODEL_SNOW};
+  memcpy(table.value, m, sizeof *m);
+  return snow_gather(&table, (const uint32_t[LANES]){0});
+}
+
 static void probe_give_back(const struct snow_constants *m, lane f[9], lane jp, int64_t plastic[WIDE],
                             int64_t inverted[WIDE])
 {
-  const uint32_t material[LANES] = {0};
-  const struct snow_lanes lanes = snow_gather(m, material);
+  const struct snow_lanes lanes = snow_lanes_of(m);
   FOR_REGISTERS(at)
   {
     vd a[1][9], j = vd_load(jp + at);
@@ -222,13 +246,216 @@ static void probe_give_back(const struct snow_constants *m, lane f[9], lane jp, 
 
 static void probe_hardening(const struct snow_constants *m, const lane jp, lane factor, int64_t clamped[WIDE])
 {
-  const uint32_t material[LANES] = {0};
-  const struct snow_lanes lanes = snow_gather(m, material);
+  const struct snow_lanes lanes = snow_lanes_of(m);
   FOR_REGISTERS(at)
   {
     vm mask;
     vd_store(factor + at, snow_hardening(&lanes, vd_load(jp + at), &mask));
     store_mask(mask, clamped + at);
+  }
+}
+
+/* A register of a state. */
+struct part {
+  struct material_lanes m;
+  vd f[9];
+  struct history h;
+  vm flowing;
+};
+
+static void load_part(const struct lane_state *state, int at, struct part *p)
+{
+  material_gather(state->table, state->material + at, &p->m);
+  load(state->f, at, 9, p->f);
+  p->h = (struct history){vd_load(state->volume + at), vd_load(state->shear + at)};
+  p->flowing = load_mask(state->flowing + at);
+}
+
+static void store_returned(const struct returned *r, vm elastic, struct lane_returned *found, int at)
+{
+  store_mask(r->plastic, found->plastic + at);
+  store_mask(r->flowing, found->flowing + at);
+  store_mask(r->inverted, found->inverted + at);
+  store_mask(elastic, found->elastic + at);
+}
+
+static void probe_model_stress(const struct lane_state *state, struct lane_stress *out)
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    struct principal frame;
+    vd tau[3], upper[6], energy;
+    load_part(state, at, &p);
+    principal3(p.f, &frame);
+    const struct stretches e = stretches_of(&frame);
+    vd_store(out->energy + at, material_energy(&p.m, &e, &p.h));
+    material_stress(&p.m, &e, &p.h, tau);
+    stretch_from_principal(frame.u, tau, upper);
+    store_symmetric(upper, out->tau, at);
+    material_left(&p.m, p.f, &p.h, upper, &energy);
+    vd_store(out->left_energy + at, energy);
+    store_symmetric(upper, out->left, at);
+  }
+}
+
+static void probe_model_tangent(const struct lane_state *state, const lane g[9], lane out[9])
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    struct principal frame;
+    struct slope slope;
+    struct tangent tangent;
+    vd tau[3], gradient[9], result[9];
+    load_part(state, at, &p);
+    load(g, at, 9, gradient);
+    principal3(p.f, &frame);
+    const struct stretches e = stretches_of(&frame);
+    material_stress(&p.m, &e, &p.h, tau);
+    material_slope(&p.m, &e, &p.h, p.flowing, &slope);
+    tangent_make(frame.u, &e, tau, &slope, vd_set(1.0), material_is_open(&p.m, &p.h), &tangent);
+    tangent_apply(&tangent, gradient, result);
+    store(result, 9, out, at);
+  }
+}
+
+static void probe_model_return(struct lane_state *state, struct lane_returned *found)
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    struct returned r;
+    load_part(state, at, &p);
+    const vm elastic = material_is_elastic(&p.m, p.f, &p.h);
+    material_return(1, (const struct material_lanes *const[]){&p.m}, &p.f, &p.h, &r);
+    store(p.f, 9, state->f, at);
+    vd_store(state->volume + at, p.h.volume);
+    vd_store(state->shear + at, p.h.shear);
+    store_returned(&r, elastic, found, at);
+  }
+}
+
+static struct stretches stretches_from(const vd sigma[3])
+{
+  struct stretches e;
+  for (int d = 0; d < 3; d++) {
+    e.strain[d] = sigma[d] - vd_set(1.0);
+    e.excess[d] = e.strain[d] * (sigma[d] + vd_set(1.0));
+  }
+  return e;
+}
+
+static void probe_model_give_back(struct lane_state *state, lane sigma[3], struct lane_returned *found)
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    vd s[3];
+    load_part(state, at, &p);
+    load((const lane *)sigma, at, 3, s);
+    const struct stretches e = stretches_from(s);
+    const struct returned r = material_give_back(&p.m, &e, &p.h, s);
+    store(s, 3, sigma, at);
+    vd_store(state->volume + at, p.h.volume);
+    vd_store(state->shear + at, p.h.shear);
+    store_returned(&r, (vm){0}, found, at);
+  }
+}
+
+static void probe_model_principal(const struct lane_state *state, const lane sigma[3], lane energy,
+                                  lane tau[3])
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    vd s[3], t[3];
+    load_part(state, at, &p);
+    load(sigma, at, 3, s);
+    const struct stretches e = stretches_from(s);
+    vd_store(energy + at, material_energy(&p.m, &e, &p.h));
+    material_stress(&p.m, &e, &p.h, t);
+    store(t, 3, tau, at);
+  }
+}
+
+/* The larger of t_ii - tau_i and s_ij max(sigma_i, sigma_j)^2. */
+static vd wave_exactly(const struct stretches *e, const struct slope *slope, const vd tau[3])
+{
+  vd most = vd_set(0.0);
+  for (int k = 0; k < 3; k++) {
+    const vd larger = vd_set(1.0) + vd_max(e->excess[(k + 1) % 3], e->excess[(k + 2) % 3]);
+    most = vd_max(most, slope->t[slope_diagonal[k]] - tau[k]);
+    most = vd_max(most, slope->s[k] * larger);
+  }
+  return most;
+}
+
+static void probe_model_wave(const struct lane_state *state, struct lane_wave *out)
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    struct principal frame;
+    struct slope slope;
+    vd tau[3];
+    load_part(state, at, &p);
+    principal3(p.f, &frame);
+    const struct stretches e = stretches_of(&frame);
+    const struct stretch_bounds bounds = stretch_bound(p.f);
+    material_stress(&p.m, &e, &p.h, tau);
+    material_slope(&p.m, &e, &p.h, (vm){0}, &slope);
+    vd_store(out->bound + at, material_wave(&p.m, &bounds, &p.h));
+    vd_store(out->exact + at, wave_exactly(&e, &slope, tau));
+    vd_store(out->low + at, bounds.low);
+    vd_store(out->high + at, bounds.high);
+  }
+}
+
+static void probe_model_marks(const struct lane_state *state, int64_t open[WIDE], int64_t limited[WIDE])
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    load_part(state, at, &p);
+    store_mask(material_is_open(&p.m, &p.h), open + at);
+    store_mask(material_is_limited(&p.m, &p.h), limited + at);
+  }
+}
+
+static void probe_model_reduce(struct lane_state *state, int64_t limited[WIDE])
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    load_part(state, at, &p);
+    store_mask(material_reduce(&p.m, p.f), limited + at);
+    store(p.f, 9, state->f, at);
+  }
+}
+
+static void probe_model_viscous(const struct lane_state *state, const lane c[9], lane tau[9])
+{
+  FOR_REGISTERS(at)
+  {
+    struct part p;
+    vd gradient[9], upper[6];
+    load_part(state, at, &p);
+    load(c, at, 9, gradient);
+    for (int k = 0; k < 6; k++) upper[k] = vd_set(0.0);
+    material_add_viscous(&p.m, p.f, gradient, upper);
+    store_symmetric(upper, tau, at);
+  }
+}
+
+static void probe_clay_project(const lane x, const lane y, const lane ratio, lane x_factor, lane y_factor)
+{
+  FOR_REGISTERS(at)
+  {
+    vd a, b;
+    cam_clay_project(vd_load(x + at), vd_load(y + at), vd_load(ratio + at), &a, &b);
+    vd_store(x_factor + at, a);
+    vd_store(y_factor + at, b);
   }
 }
 
@@ -249,6 +476,12 @@ const struct lanes KERNEL(lanes) = {
     .name = QUOTE(FIRN_ISA),
     .width = LANES,
     .exp = probe_exp,
+    .log = probe_log,
+    .log1p = probe_log1p,
+    .sinhc = probe_sinhc,
+    .expm1 = probe_expm1,
+    .sin = probe_sin,
+    .cos = probe_cos,
     .floor = probe_floor,
     .sqrt = probe_sqrt,
     .select = probe_select,
@@ -266,5 +499,15 @@ const struct lanes KERNEL(lanes) = {
     .tangent = probe_tangent,
     .give_back = probe_give_back,
     .hardening = probe_hardening,
+    .model_stress = probe_model_stress,
+    .model_tangent = probe_model_tangent,
+    .model_return = probe_model_return,
+    .model_give_back = probe_model_give_back,
+    .model_principal = probe_model_principal,
+    .model_wave = probe_model_wave,
+    .model_marks = probe_model_marks,
+    .model_reduce = probe_model_reduce,
+    .model_viscous = probe_model_viscous,
+    .clay_project = probe_clay_project,
     .weights = probe_weights,
 };

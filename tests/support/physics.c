@@ -57,7 +57,7 @@ void run_step(struct run *run)
 
 void run_to(struct run *run, double time)
 {
-  while (run->sim->time < time - 1e-12) run_step(run);
+  while (run->sim->clock.time < time - 1e-12) run_step(run);
 }
 
 struct cloud *cloud_create(int count)
@@ -176,9 +176,9 @@ double run_elastic(const struct run *run)
     lane f[9], mu, lambda, energy, stress[9];
     for (int l = 0; l < WIDE; l++) {
       const int32_t k = i + l < p->count ? i + l : p->count - 1;
-      const struct snow_constants *c = &run->sim->constants[p->material[k]];
-      const double factor = exp(c->hardening * (1.0 - p->jp[k])) * p->stiffness[k];
-      const double kept = fmin(fmax(factor, c->factor_low), c->factor_high);
+      const struct snow_constants *c = (const void *)run->sim->constants[p->material[k]].value;
+      const double factor = exp(c->hardening * (1.0 - p->jp[k]));
+      const double kept = fmin(fmax(factor, c->factor_low), c->factor_high) * p->stiffness[k];
       mu[l] = c->mu * kept;
       lambda[l] = c->lambda * kept;
       for (int d = 0; d < 9; d++) f[d][l] = p->fe[d][k];
@@ -194,10 +194,10 @@ int physics_main(int argc, char **argv, int (*all_tests)(void))
   comm_start(&physics_comm, &argc, &argv);
   log_configure(LOG_WARN, physics_comm.rank, comm_abort);
   int failed = all_tests();
+  comm_stop(&physics_comm); /* it counts traffic in memory of its own */
   if (mem_balance() != 0 && !failed) {
     fprintf(stderr, "%ld blocks were not freed\n", mem_balance());
     failed = 1;
   }
-  comm_stop(&physics_comm);
   return failed;
 }

@@ -5,7 +5,7 @@
 #ifndef FIRN_TESTS_PHYSICS_H
 #define FIRN_TESTS_PHYSICS_H
 
-#include "sim.h"
+#include "sim/sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,16 +8,17 @@
 
 #include "base/memory.h"
 #include "decomposition/migrate.h"
-#include "sim.h"
+#include "sim/sim.h"
 #include "support/check.h"
 
 #include <math.h>
 #include <string.h>
 
-struct state {
+struct any_file {
   int64_t count;
   size_t record_size;
   unsigned char *records; /* sorted by id */
+  unsigned needs;         /* of the particles */
 };
 
 static inline int state_compare_ids(const void *a, const void *b)
@@ -29,31 +30,32 @@ static inline int state_compare_ids(const void *a, const void *b)
 }
 
 /* Collective over the simulation's ranks; only rank 0 gets particles. */
-static inline void state_gather(struct sim *sim, struct state *state)
+static inline void state_gather(struct sim *sim, struct any_file *state)
 {
   sim_tidy(sim);
   struct mailbox out = {.record_size = particles_record_size(sim->p)}, in = {0};
   for (int32_t i = 0; i < sim->p->count; i++) particles_pack(sim->p, i, mailbox_add(&out, 0));
   migrate(&sim->comm, &out, &in, true);
-  *state = (struct state){in.count, in.record_size, mem_alloc((size_t)in.count, in.record_size)};
+  *state = (struct any_file){in.count, in.record_size, mem_alloc((size_t)in.count, in.record_size),
+                             particles_needs(sim->p)};
   if (in.count) memcpy(state->records, in.records, (size_t)in.count * in.record_size);
   qsort(state->records, (size_t)in.count, in.record_size, state_compare_ids);
   mailbox_free(&out);
   mailbox_free(&in);
 }
 
-static inline void state_free(struct state *state)
+static inline void state_free(struct any_file *state)
 {
   mem_free(state->records);
-  *state = (struct state){0};
+  *state = (struct any_file){0};
 }
 
 /* Field and component of the word at `offset` of a record, for messages and tolerances. */
-static inline const struct particle_field *state_field(bool affine, size_t offset)
+static inline const struct particle_field *any_file_field(unsigned needs, size_t offset)
 {
   size_t at = 0;
   for (int f = 0; f < PARTICLE_FIELDS; f++) {
-    if (f == PARTICLE_B && !affine) continue;
+    if ((particle_fields[f].needs & needs) != particle_fields[f].needs) continue;
     at += field_size(particle_fields[f].type) * (size_t)particle_fields[f].components;
     if (offset < at) return &particle_fields[f];
   }
@@ -61,8 +63,7 @@ static inline const struct particle_field *state_field(bool affine, size_t offse
 }
 
 /* Ends the test at the first word that differs. */
-static inline void state_check_equal(const struct state *a, const struct state *b, bool affine,
-                                     const char *what)
+static inline void state_check_equal(const struct any_file *a, const struct any_file *b, const char *what)
 {
   CHECK_TEXT(a->count == b->count && a->record_size == b->record_size, what);
   for (int64_t k = 0; k < a->count; k++)
@@ -77,19 +78,19 @@ static inline void state_check_equal(const struct state *a, const struct state *
       memcpy(&id, x, 8);
       char text[256];
       snprintf(text, sizeof text, "%s: %s of particle %llu is %.17g and %.17g", what,
-               state_field(affine, at)->name, (unsigned long long)id, u, v);
-      CHECK_TEXT(!"bits differ", text);
+               any_file_field(a->needs, at)->name, (unsigned long long)id, u, v);
+      CHECK_TEXT(false, text);
     }
 }
 
 /* Largest difference of a field's components, relative to the field's largest value. */
-static inline double state_difference(const struct state *a, const struct state *b, bool affine, int field)
+static inline double state_difference(const struct any_file *a, const struct any_file *b, int field)
 {
   CHECK(a->count == b->count && a->record_size == b->record_size);
   double largest = 0.0, difference = 0.0;
   for (int64_t k = 0; k < a->count; k++)
     for (size_t at = 0; at < a->record_size; at += 8) {
-      if (state_field(affine, at) != &particle_fields[field]) continue;
+      if (any_file_field(a->needs, at) != &particle_fields[field]) continue;
       double u, v;
       memcpy(&u, a->records + (size_t)k * a->record_size + at, 8);
       memcpy(&v, b->records + (size_t)k * a->record_size + at, 8);

@@ -18,7 +18,7 @@ static struct body moving_box(void)
                                  .center = {0.5, 1.0, -0.2},
                                  .axis = {0, 1, 0},
                                  .half = {0.4, 0.2, 0.3},
-                                 .frame = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                                 .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
                        .velocity = {1.0, -0.5, 0.25},
                        .spin = {0.3, 2.0, -1.0},
                        .friction = 0.5};
@@ -26,11 +26,10 @@ static struct body moving_box(void)
 
 static struct body floor_body(double friction, bool sticky)
 {
-  return (struct body){
-      .name = "floor",
-      .shape = {.kind = SHAPE_PLANE, .axis = {0, 1, 0}, .frame = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
-      .friction = friction,
-      .sticky = sticky};
+  return (struct body){.name = "floor",
+                       .shape = {.kind = SHAPE_PLANE, .axis = {0, 1, 0}, .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                       .friction = friction,
+                       .sticky = sticky};
 }
 
 /* Where a point fixed to the box's frame is at a time. */
@@ -40,7 +39,7 @@ static void carried_point(const struct body *body, double time, const double loc
   body_pose_at(body, time, &pose);
   for (int i = 0; i < 3; i++) {
     out[i] = pose.shape.center[i];
-    for (int j = 0; j < 3; j++) out[i] += pose.shape.frame[3 * i + j] * local[j];
+    for (int j = 0; j < 3; j++) out[i] += pose.shape.axes[3 * i + j] * local[j];
   }
 }
 
@@ -74,14 +73,14 @@ static void pose_is_rigid_and_exact_at_rest(void **state)
   body_pose_at(&body, 1e4, &pose);
   for (int a = 0; a < 3; a++)
     for (int b = 0; b < 3; b++) {
-      const double *f = pose.shape.frame;
+      const double *f = pose.shape.axes;
       const double dot = f[a] * f[b] + f[3 + a] * f[3 + b] + f[6 + a] * f[6 + b];
       assert_true(fabs(dot - (a == b)) < 1e-14);
     }
   memset(body.spin, 0, sizeof body.spin);
   body_pose_at(&body, 2.0, &pose);
   assert_true(pose.shape.center[0] == 2.5 && pose.shape.center[1] == 0.0);
-  assert_memory_equal(pose.shape.frame, body.shape.frame, sizeof body.shape.frame);
+  assert_memory_equal(pose.shape.axes, body.shape.axes, sizeof body.shape.axes);
 }
 
 /* A quarter turn about z takes a rod from x to y. */

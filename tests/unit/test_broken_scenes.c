@@ -3,7 +3,7 @@
  * each. */
 #include "base/memory.h"
 #include "base/rng.h"
-#include "io/scene.h"
+#include "io/scene/scene.h"
 
 #include <glob.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static void check_file(const char *path)
 {
   struct error err;
   char *text, expect[256];
-  assert_int_equal(scene_read_text(&text, path, &err), 0);
+  assert_int_equal(scene_file_text(&text, path, &err), 0);
   assert_int_equal(sscanf(text, "# expect: %255[^\n]", expect), 1);
   const int code = parse(path, text, &err);
   if (code != FIRN_EINPUT || !strstr(err.text, expect))
@@ -96,17 +96,25 @@ static void noise_in_a_file(void **state)
   assert_int_equal(fclose(file), 0);
   struct error err;
   char *text = NULL;
-  assert_int_equal(scene_read_text(&text, path, &err), FIRN_EINPUT);
+  assert_int_equal(scene_file_text(&text, path, &err), FIRN_EINPUT);
   assert_non_null(strstr(err.text, "NUL byte"));
   assert_null(text);
   assert_int_equal(truncate(path, 0), 0);
   assert_int_equal(truncate(path, (off_t)17 << 20), 0);
-  assert_int_equal(scene_read_text(&text, path, &err), FIRN_EINPUT);
+  assert_int_equal(scene_file_text(&text, path, &err), FIRN_EINPUT);
   assert_non_null(strstr(err.text, "16 MiB"));
+  file = fopen(path, "wb");
+  assert_int_equal(fwrite("\xff\xfe"
+                          "a\0:\0",
+                          1, 6, file),
+                   6);
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(scene_file_text(&text, path, &err), FIRN_EINPUT);
+  assert_non_null(strstr(err.text, "UTF-16; save it as UTF-8"));
   unlink(path);
-  assert_int_equal(scene_read_text(&text, path, &err), FIRN_EIO);
+  assert_int_equal(scene_file_text(&text, path, &err), FIRN_EIO);
   assert_non_null(strstr(err.text, "No such file"));
-  assert_int_equal(scene_read_text(&text, "/tmp", &err), FIRN_EINPUT);
+  assert_int_equal(scene_file_text(&text, "/tmp", &err), FIRN_EINPUT);
   assert_non_null(strstr(err.text, "not a file"));
   assert_int_equal(mem_balance(), 0);
 }
@@ -117,7 +125,7 @@ static void truncated_and_flipped(void **state)
   (void)state;
   struct error err;
   char *text;
-  assert_int_equal(scene_read_text(&text, TEST_SCENES "/snowball_drop.yml", &err), 0);
+  assert_int_equal(scene_file_text(&text, TEST_SCENES "/snowball_drop.yml", &err), 0);
   const size_t length = strlen(text);
   assert_int_equal(parse("whole.yml", text, &err), 0);
   int failed = 0;

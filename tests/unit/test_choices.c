@@ -1,7 +1,7 @@
 /* What a scene says about its snow beyond a plain shape: sizes and variants, kinds of materials, variation in
  * space, and the window. */
 #include "base/memory.h"
-#include "io/scene.h"
+#include "io/scene/scene.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,11 +87,11 @@ static void test_kinds(void **state)
                  "snow: [{sphere: {center: [0.5, 0.5, 0.5], radius: 0.2}, material: a}]\n",
                  0, NULL);
   const struct material *m = s->materials;
-  assert_true(m[0].density == 400.0 && m[0].young == 1.4e5 && m[0].hardening == 10.0 &&
-              m[0].critical_compression == 2.5e-2 && m[0].critical_stretch == 7.5e-3);
-  assert_true(m[1].young > m[0].young && m[1].hardening > m[0].hardening);
-  assert_true(m[2].density == 250.0 && m[2].young == 2e5 && m[2].critical_compression < 2.5e-2 &&
-              m[2].critical_stretch < 7.5e-3);
+  assert_true(m[0].density == 400.0 && m[0].snow.young == 1.4e5 && m[0].snow.hardening == 10.0 &&
+              m[0].snow.critical_compression == 2.5e-2 && m[0].snow.critical_stretch == 7.5e-3);
+  assert_true(m[1].snow.young > m[0].snow.young && m[1].snow.hardening > m[0].snow.hardening);
+  assert_true(m[2].density == 250.0 && m[2].snow.young == 2e5 && m[2].snow.critical_compression < 2.5e-2 &&
+              m[2].snow.critical_stretch < 7.5e-3);
   scene_destroy(&s);
 }
 

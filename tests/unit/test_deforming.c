@@ -6,9 +6,9 @@
 #include "bodies/body.h"
 #include "bodies/quaternion.h"
 #include "bodies/skeleton.h"
-#include "io/hdf5.h"
-#include "io/levelset_file.h"
-#include "io/skeleton_file.h"
+#include "io/assets/levelset_file.h"
+#include "io/assets/skeleton_file.h"
+#include "io/particles/hdf5.h"
 #include "levelset/sdf_build.h"
 
 #include <setjmp.h>
@@ -70,7 +70,7 @@ static struct errors measure(double gap)
   double time[2] = {1.0 - 0.5 * gap, 1.0 + 0.5 * gap};
   for (int k = 0; k < 2; k++) make_key(time[k], &key[k], &block[k]);
   const struct keyed keys = {.count = 2, .time = time, .key = key};
-  struct body body = {.shape = {.kind = SHAPE_KEYS, .frame = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .keys = &keys}};
+  struct body body = {.shape = {.kind = SHAPE_KEYS, .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .keys = &keys}};
   struct body_pose pose;
   struct errors worst = {0};
   body_finish(&body);

@@ -1,5 +1,5 @@
 /* firn diff on files made here. The commands are not part of libfirn, so the source is included. */
-#include "cmd_diff.c"
+#include "commands/cmd_diff.c"
 
 #include "support/capture.h"
 

@@ -1,4 +1,5 @@
-/* Our sine and cosine against long double libm, near every multiple of pi/2 and far out. */
+/* Our sine, cosine and inverse hyperbolic sine against long double libm: near every multiple of pi/2, far
+ * out. */
 #include "base/fmath.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -83,6 +84,20 @@ static void degrees_are_exact_at_right_angles(void **state)
   assert_true(fabs(s + 0.5) < 1e-16 && fabs(c - sqrt(0.75)) < 2e-16);
 }
 
+static void inverse_hyperbolic_sine(void **state)
+{
+  (void)state;
+  double worst = 0.0;
+  for (uint64_t k = 0; k < 100000; k++) {
+    const double x = pow(10.0, -20.0 + 35.0 * rng_uniform(7, k, 0)) * (k % 2 ? 1.0 : -1.0);
+    const long double exact = asinhl((long double)x);
+    worst = fmax(worst, (double)fabsl(((long double)fmath_asinh(x) - exact) / exact));
+  }
+  print_message("asinh, relative error %.2e\n", worst);
+  assert_true(worst < 4.5e-16);
+  assert_true(fmath_asinh(0.0) == 0.0);
+}
+
 static void rotation_is_right_handed(void **state)
 {
   (void)state;
@@ -95,9 +110,9 @@ static void rotation_is_right_handed(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(within_one_ulp),           cmocka_unit_test(near_multiples_of_half_pi),
-      cmocka_unit_test(special_arguments),        cmocka_unit_test(degrees_are_exact_at_right_angles),
-      cmocka_unit_test(rotation_is_right_handed),
+      cmocka_unit_test(within_one_ulp),          cmocka_unit_test(near_multiples_of_half_pi),
+      cmocka_unit_test(special_arguments),       cmocka_unit_test(degrees_are_exact_at_right_angles),
+      cmocka_unit_test(inverse_hyperbolic_sine), cmocka_unit_test(rotation_is_right_handed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

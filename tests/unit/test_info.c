@@ -1,5 +1,5 @@
 /* firn info on a file made here. The commands are not part of libfirn, so the source is included. */
-#include "cmd_info.c"
+#include "commands/cmd_info.c"
 
 #include "support/capture.h"
 

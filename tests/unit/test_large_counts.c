@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "decomposition/comm.h"
 #include "decomposition/slabs.h"
-#include "io/seal.h"
-#include "particles.h"
+#include "grid/particles.h"
+#include "io/particles/seal.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "io/mesh_cache.h"
+#include "io/assets/mesh_cache.h"
 #include "levelset/sdf_build.h"
 #include "support/solids.h"
 
@@ -177,6 +177,17 @@ static void outside_the_grid(void **state)
   mem_free(phi);
 }
 
+static void flip_byte(const char *path, long at)
+{
+  FILE *file = fopen(path, "r+b");
+  assert_non_null(file);
+  assert_int_equal(fseek(file, at, SEEK_SET), 0);
+  const int byte = fgetc(file);
+  assert_int_equal(fseek(file, at, SEEK_SET), 0);
+  assert_int_equal(fputc(byte ^ 0x10, file), byte ^ 0x10);
+  fclose(file);
+}
+
 static void cache_gives_back_the_same_samples(void **state)
 {
   (void)state;
@@ -195,12 +206,15 @@ static void cache_gives_back_the_same_samples(void **state)
   assert_true(mesh_cache_read(path, &found, read));
   assert_memory_equal(read, phi, count * sizeof *read);
   assert_memory_equal(found.lower, sdf.lower, sizeof sdf.lower);
-  FILE *file = fopen(path, "r+b"); /* a flipped bit, and a file cut short */
-  assert_int_equal(fseek(file, 500, SEEK_SET), 0);
-  assert_int_equal(fputc(0x55, file), 0x55);
-  fclose(file);
-  assert_true(mesh_cache_find(path, &found));
-  assert_false(mesh_cache_read(path, &found, read));
+  for (long at = 0; at < 400; at++) { /* every byte of the header, and some samples */
+    flip_byte(path, at);
+    assert_false(mesh_cache_find(path, &found) && mesh_cache_read(path, &found, read));
+    flip_byte(path, at);
+  }
+  assert_true(mesh_cache_find(path, &found) && mesh_cache_read(path, &found, read));
+  assert_int_equal(link(path, other), 0); /* under the name of another mesh */
+  assert_false(mesh_cache_find(other, &found));
+  unlink(other);
   assert_int_equal(truncate(path, 900), 0);
   assert_false(mesh_cache_find(path, &found));
   unlink(path);

@@ -1,7 +1,7 @@
 /* OBJ, STL and PLY: the same tetrahedron in all their variants, and what must be refused. */
 #include "base/memory.h"
 #include "base/rng.h"
-#include "io/mesh_file.h"
+#include "io/assets/mesh_file.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -40,7 +40,7 @@ static struct body make_body(uint64_t seed, bool smooth, bool cyclic)
                                 .center = {0.5, 1.0, -0.2},
                                 .axis = {0, 1, 0},
                                 .half = {0.4, 0.2, 0.3},
-                                .frame = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
+                                .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1}},
                       .velocity = {0.3, 0.0, -0.1},
                       .pivot = {0.9, 1.3, 0.1},
                       .pivot_given = true};
@@ -92,6 +92,33 @@ static void velocity_is_the_derivative_of_the_motion(void **state)
     body_destroy(&body);
   }
   assert_int_equal(mem_balance(), 0);
+}
+
+/* Bounds hold at every moment, over all of a motion and over a part of it, and are not far above what is
+ * reached. */
+static void bounds_hold(void **state)
+{
+  (void)state;
+  for (int kind = 0; kind < 4; kind++) {
+    struct motion_key keys[KEYS];
+    random_keys(20 + (uint64_t)kind, kind & 2, keys);
+    struct motion *m = motion_create(keys, KEYS, kind & 1, kind & 2);
+    double speed, rate, fastest = 0.0, quickest = 0.0;
+    motion_bounds(m, -INFINITY, INFINITY, &speed, &rate);
+    for (uint64_t k = 0; k < 4000; k++) {
+      const double t = keys[0].time + (keys[KEYS - 1].time - keys[0].time) * rng_uniform(6, k, 0);
+      double part, turn;
+      struct motion_state s;
+      motion_at(m, t, &s);
+      fastest = fmax(fastest, vec_norm(s.velocity));
+      quickest = fmax(quickest, vec_norm(s.spin));
+      motion_bounds(m, t - 1e-3, t + 1e-3, &part, &turn);
+      assert_true(vec_norm(s.velocity) <= part * (1.0 + 1e-12) && part <= speed);
+      assert_true(vec_norm(s.spin) <= turn * (1.0 + 1e-12) && turn <= rate);
+    }
+    assert_true(fastest > 0.3 * speed && quickest > 0.2 * rate);
+    motion_destroy(&m);
+  }
 }
 
 static void keys_are_met_and_smooth_motion_has_no_kinks(void **state)
@@ -201,6 +228,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(velocity_is_the_derivative_of_the_motion),
+      cmocka_unit_test(bounds_hold),
       cmocka_unit_test(keys_are_met_and_smooth_motion_has_no_kinks),
       cmocka_unit_test(linear_turns_evenly),
       cmocka_unit_test(cycles_repeat),

@@ -2,7 +2,7 @@
  * areas. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/font.h"
+#include "io/assets/font.h"
 #include "levelset/outline.h"
 #include "levelset/shape.h"
 
@@ -128,7 +128,7 @@ static void test_shape(void **state)
   struct shape shape = {.kind = SHAPE_TEXT,
                         .center = {0.5, 0.2, -0.1},
                         .half = {0, 0, 0.1},
-                        .frame = {1, 0, 0, 0, 1, 0, 0, 0, 1},
+                        .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                         .outline = make_text("IO")};
   outline_fit(shape.outline, 0.4);
   shape_finish(&shape);

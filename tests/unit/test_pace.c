@@ -1,6 +1,6 @@
 /* When checkpoints are written: Daly's interval against the loss it should make least, the limit of a job,
  * steps and frames. */
-#include "pace.h"
+#include "run/pace.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -58,6 +58,9 @@ static void test_interval(void **state)
   assert_int_equal(pace_poll(&pace, 9999.0), REQUEST_NONE);
   rules = rules_of(0.0, 0.0); /* automatic: from the measured second of a write, some minutes */
   assert_true(fabs(pace_interval(&pace) - daly_interval(1.0, 86400.0)) < 1e-9);
+  pace_wrote(&pace, 1400.0, 1e-4,
+             true); /* a small run: the formula says some seconds, half a minute is enough */
+  assert_true(daly_interval(1e-4, 86400.0) < 10.0 && pace_interval(&pace) == 30.0);
 }
 
 static void test_limit(void **state)
@@ -86,14 +89,17 @@ static void test_due(void **state)
 {
   (void)state;
   struct scene_checkpoint rules = {.keep = 1, .steps = 5, .frames = 2};
-  assert_true(pace_is_due(&rules, 10, 0, false));
-  assert_false(pace_is_due(&rules, 11, 0, false));
-  assert_false(pace_is_due(&rules, 0, 0, true)); /* what the scene says needs no checkpoint */
-  assert_true(pace_is_due(&rules, 11, 2, true));
-  assert_false(pace_is_due(&rules, 11, 2, false));
-  assert_false(pace_is_due(&rules, 11, 3, true));
+  assert_true(pace_is_due(&rules, 9, 10, 0, false));
+  assert_false(pace_is_due(&rules, 10, 11, 0, false));
+  assert_true(pace_is_due(&rules, 8, 12, 0, false)); /* a step that became four */
+  assert_true(pace_is_due(&rules, 8, 41, 0, false));
+  assert_false(pace_is_due(&rules, 10, 14, 0, false));
+  assert_false(pace_is_due(&rules, 0, 0, 0, true)); /* what the scene says needs no checkpoint */
+  assert_true(pace_is_due(&rules, 10, 11, 2, true));
+  assert_false(pace_is_due(&rules, 10, 11, 2, false));
+  assert_false(pace_is_due(&rules, 10, 11, 3, true));
   rules.keep = 0;
-  assert_false(pace_is_due(&rules, 10, 2, true));
+  assert_false(pace_is_due(&rules, 9, 10, 2, true));
 }
 
 int main(void)

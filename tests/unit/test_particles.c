@@ -1,6 +1,6 @@
 /* Particles: growth, defaults, the table, and the way through a record and back. */
 #include "base/memory.h"
-#include "particles.h"
+#include "grid/particles.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,11 +132,11 @@ static void test_trim(void **state)
   trim_to(399999);
 }
 
-static void pack_and_back(int affine)
+static void pack_and_back(unsigned needs)
 {
-  struct particles *a = particles_create(affine), *b = particles_create(affine);
+  struct particles *a = particles_create(needs), *b = particles_create(needs);
   const size_t size = particles_record_size(a);
-  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + 1 + (affine ? 9 : 0)) + 8);
+  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + 1 + (needs ? 9 : 0)) + 8);
   particles_append(a, 50);
   particles_append(b, 50);
   unsigned char *record = mem_alloc(size, 1), *again = mem_alloc(size, 1);
@@ -167,9 +167,10 @@ static void test_records(void **state)
 static void test_table(void **state)
 {
   (void)state;
-  struct particles *p = particles_create(1);
+  struct particles *p = particles_create(~0u);
   for (int f = 0; f < PARTICLE_FIELDS; f++) {
     const struct particle_field *field = &particle_fields[f];
+    assert_true(field->initial == 0.0 || field->type == FIELD_F64);
     assert_true(field->components == 1 || field->components == 3 || field->components == 9);
     for (int other = 0; other < f; other++) assert_string_not_equal(field->name, particle_fields[other].name);
     for (int c = 0; c < field->components; c++) assert_non_null(particle_array(p, field, c));
@@ -180,11 +181,73 @@ static void test_table(void **state)
   particles_destroy(&p);
 }
 
+/* Fields that nobody asked for take no memory; the others are found by walking. */
+static void test_optional(void **state)
+{
+  (void)state;
+  const unsigned needs[] = {NEEDS_NOTHING, NEEDS_AFFINE, NEEDS_SHEAR, NEEDS_FLOW | NEEDS_SHEAR, ~0u};
+  for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
+    struct particles *p = particles_create(needs[k]);
+    int arrays = 0, walked = 0;
+    for (int f = 0; f < PARTICLE_FIELDS; f++) {
+      const bool there = (particle_fields[f].needs & needs[k]) == particle_fields[f].needs;
+      assert_true((particle_array(p, &particle_fields[f], 0) != NULL) == there);
+      arrays += there ? particle_fields[f].components : 0;
+    }
+    for (struct particle_walk w = particle_walk(p); particle_next(&w); walked++)
+      assert_ptr_equal(w.array, particle_array(p, w.field, w.component));
+    assert_int_equal(arrays, walked);
+    if (needs[k] != ~0u) assert_int_equal(particles_needs(p), needs[k]);
+    particles_destroy(&p);
+  }
+}
+
+/* The next state has the state's fields alone; they change places, and a record is made of both. */
+static void test_next(void **state)
+{
+  (void)state;
+  struct particles *p = particles_create(~0u), *other = particles_create(~0u);
+  struct next next = {0};
+  particles_append(p, 20);
+  particles_append(other, 20);
+  next_fit(&next, p);
+  assert_true(next.p->capacity >= p->capacity);
+  for (int f = 0; f < PARTICLE_FIELDS; f++)
+    assert_true((particle_array(next.p, &particle_fields[f], 0) != NULL) ==
+                (particle_fields[f].role == ROLE_STATE));
+  for (int k = 0; k < STATE_SPARES; k++) assert_non_null(next_spare(&next, k));
+  const size_t size = particles_record_size(p);
+  unsigned char *record = mem_alloc(size, 1), *again = mem_alloc(size, 1);
+  for (int32_t i = 0; i < 20; i++) {
+    fill(other, i, (uint64_t)i);
+    particles_pack(other, i, record);
+    next_unpack(&next, i, p, 19 - i, record);
+    memset(again, 0x55, size);
+    next_pack(&next, i, p, 19 - i, again);
+    assert_memory_equal(record, again, size);
+  }
+  next_exchange(&next, p);
+  for (int32_t i = 0; i < 20; i++)
+    for (struct particle_walk w = particle_walk(p); particle_next(&w);) {
+      const size_t bytes = field_size(w.field->type);
+      const int32_t at = w.field->role == ROLE_STATE ? i : 19 - i;
+      assert_memory_equal((char *)w.array + (size_t)at * bytes,
+                          (char *)particle_array(other, w.field, w.component) + (size_t)i * bytes, bytes);
+    }
+  mem_free(record);
+  mem_free(again);
+  next_free(&next);
+  particles_destroy(&p);
+  particles_destroy(&other);
+  assert_int_equal(mem_balance(), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_defaults), cmocka_unit_test(test_growth), cmocka_unit_test(test_trim),
-      cmocka_unit_test(test_records),  cmocka_unit_test(test_table),
+      cmocka_unit_test(test_records),  cmocka_unit_test(test_table),  cmocka_unit_test(test_optional),
+      cmocka_unit_test(test_next),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

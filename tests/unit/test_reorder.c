@@ -2,7 +2,7 @@
  * with many particles and with one, with tidying in between. Every array must follow its particle. */
 #include "base/memory.h"
 #include "base/rng.h"
-#include "reorder.h"
+#include "grid/reorder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ enum { PLANES = 30, FIRST = 7, WIDTH = 9, MOST = 6000 };
 
 struct rig {
   struct particles *p;
-  struct scratch next;
+  struct next next;
   struct reorder order;
   struct grid *grid;
   uint64_t seed, next_id;
@@ -37,19 +37,30 @@ static uint64_t draw_key(struct rig *rig, bool crowded)
   return grid_key(FIRST + (int64_t)draw(rig, PLANES), (int64_t)draw(rig, width), (int64_t)draw(rig, width));
 }
 
-/* A state that tells whose it is: the id itself in every array. */
-static void write_state(struct scratch *next, int32_t k, uint64_t id)
+/* Values that show whose they are: made of the id, in every array. */
+static void write_value(const struct particle_walk *w, int32_t at, uint64_t id)
 {
-  for (int d = 0; d < 3; d++) next->x[d][k] = next->v[d][k] = (double)id;
-  for (int d = 0; d < 9; d++) next->fe[d][k] = (double)id;
-  next->jp[k] = (double)id;
+  if (w->field->type == FIELD_F64) ((double *)w->array)[at] = (double)id;
+  if (w->field->type == FIELD_U64) ((uint64_t *)w->array)[at] = id;
+  if (w->field->type == FIELD_U32) ((uint32_t *)w->array)[at] = (uint32_t)id;
+}
+
+static bool has_value(const struct particle_walk *w, int32_t at, uint64_t id)
+{
+  if (w->field->type == FIELD_F64) return ((double *)w->array)[at] == (double)id;
+  if (w->field->type == FIELD_U64) return ((uint64_t *)w->array)[at] == id;
+  return ((uint32_t *)w->array)[at] == (uint32_t)id;
+}
+
+static void write_state(struct next *next, int32_t k, uint64_t id)
+{
+  for (struct particle_walk w = particle_walk(next->p); particle_next(&w);) write_value(&w, k, id);
 }
 
 static void write_constants(struct particles *p, int32_t home, uint64_t id)
 {
-  p->id[home] = id;
-  p->mass[home] = p->volume[home] = p->stiffness[home] = (double)id;
-  p->material[home] = (uint32_t)id;
+  for (struct particle_walk w = particle_walk(p); particle_next(&w);)
+    if (w.field->role == ROLE_CONSTANT) write_value(&w, home, id);
 }
 
 /* What a step leaves: every particle's state in the order of the step, with its new key. */
@@ -69,7 +80,7 @@ static void move_all(struct rig *rig, bool crowded)
 static void arrive(struct rig *rig, int32_t count, bool crowded)
 {
   particles_reserve(rig->p, reorder_room(&rig->order, rig->p, count));
-  scratch_fit(&rig->next, rig->p);
+  next_fit(&rig->next, rig->p);
   reorder_fit(&rig->order, rig->p);
   for (int32_t n = 0; n < count; n++) {
     const uint64_t id = rig->next_id + (uint64_t)(count - 1 - n);
@@ -93,14 +104,9 @@ static int compare(const void *a, const void *b)
 
 static void check_particle(const struct rig *rig, int32_t k, uint64_t id)
 {
-  const struct particles *p = rig->p;
   const int32_t slot = rig->order.slot[k], home = rig->order.home[k];
-  const double value = (double)id;
-  assert_true(p->id[home] == id && p->mass[home] == value && p->volume[home] == value);
-  assert_true(p->stiffness[home] == value && p->material[home] == (uint32_t)id);
-  for (int d = 0; d < 3; d++) assert_true(p->x[d][slot] == value && p->v[d][slot] == value);
-  for (int d = 0; d < 9; d++) assert_true(p->fe[d][slot] == value);
-  assert_true(p->jp[slot] == value);
+  for (struct particle_walk w = particle_walk(rig->p); particle_next(&w);)
+    assert_true(has_value(&w, w.field->role == ROLE_STATE ? slot : home, id));
 }
 
 static void check_order(const struct rig *rig)
@@ -134,7 +140,7 @@ static void order_and_check(struct rig *rig, int32_t arrived)
 
 static void check_steps(int32_t start, int32_t moving, bool crowded)
 {
-  const struct grid_frame frame = {
+  const struct grid_geometry frame = {
       .support = 4, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {100, WIDTH, WIDTH}};
   static struct rig rig;
   rig = (struct rig){.p = particles_create(0), .grid = grid_create(&frame), .moving = moving};
@@ -155,7 +161,7 @@ static void check_steps(int32_t start, int32_t moving, bool crowded)
   }
   grid_destroy(&rig.grid);
   particles_destroy(&rig.p);
-  scratch_free(&rig.next);
+  next_free(&rig.next);
   reorder_free(&rig.order);
   assert_int_equal(mem_balance(), 0);
 }

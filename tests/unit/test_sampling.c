@@ -1,7 +1,7 @@
 /* Points and noise: how they are spread, and that they depend on nothing but their seed and index. */
 #include "base/memory.h"
-#include "noise.h"
-#include "sampling.h"
+#include "seeding/noise.h"
+#include "seeding/sampling.h"
 
 #include <math.h>
 #include <setjmp.h>

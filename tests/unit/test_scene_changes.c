@@ -1,6 +1,6 @@
 /* Two scenes compared key by key. */
 #include "base/memory.h"
-#include "io/scene_changes.h"
+#include "io/scene/scene_changes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,6 +59,53 @@ static void test_changes(void **state)
   assert_null(c);
 }
 
+/* Bodies act in turn and snow is numbered in turn, so their order counts; materials are found by their names.
+ * What only one scene has does not change the order of the rest. */
+static void test_order(void **state)
+{
+  (void)state;
+  static const char
+      one[] = "materials:\n  hard:\n    young: 2\n  soft:\n    young: 1\n"
+              "snow:\n  - name: \"a\"\n    seed: 3\n  - name: \"b\"\n    seed: 3\n"
+              "bodies:\n  - name: \"floor\"\n    friction: 1\n  - name: \"wall\"\n    friction: 2\n",
+      two[] = "materials:\n  soft:\n    young: 1\n  hard:\n    young: 2\n"
+              "snow:\n  - name: \"b\"\n    seed: 3\n  - name: \"a\"\n    seed: 3\n"
+              "bodies:\n  - name: \"wall\"\n    friction: 2\n  - name: \"floor\"\n    friction: 1\n",
+      less[] = "materials:\n  hard:\n    young: 2\n  soft:\n    young: 1\n"
+               "snow:\n  - name: \"b\"\n    seed: 3\n"
+               "bodies:\n  - name: \"new\"\n    friction: 1\n  - name: \"floor\"\n    friction: 1\n  - "
+               "name: \"wall\"\n    friction: 2\n";
+  struct scene_changes *c = NULL;
+  struct error err;
+  assert_int_equal(scene_changes_create(&c, one, two, &err), FIRN_OK);
+  assert_int_equal(c->count, 3);
+  assert_int_equal(c->unsafe, 2);
+  expect_change(&c->items[0], "order of materials", "[hard, soft]", "[soft, hard]", true);
+  expect_change(&c->items[1], "order of snow", "[a, b]", "[b, a]", false);
+  expect_change(&c->items[2], "order of bodies", "[floor, wall]", "[wall, floor]", false);
+  scene_changes_destroy(&c);
+  assert_int_equal(scene_changes_create(&c, one, less, &err), FIRN_OK);
+  for (int k = 0; k < c->count; k++) assert_null(strstr(c->items[k].path, "order"));
+  scene_changes_destroy(&c);
+}
+
+static void test_names(void **state)
+{
+  (void)state;
+  struct scene_names *names = NULL;
+  struct error err;
+  assert_int_equal(
+      scene_names_create(&names, "materials:\n  b:\n    x: 1\n  a:\n    x: 1\n", "materials", &err), FIRN_OK);
+  assert_int_equal(names->count, 2);
+  assert_string_equal(names->names[0], "b");
+  assert_string_equal(names->names[1], "a");
+  scene_names_destroy(&names);
+  assert_int_equal(scene_names_create(&names, before, "bodies", &err), FIRN_OK);
+  assert_int_equal(names->count, 0);
+  scene_names_destroy(&names);
+  assert_int_equal(scene_names_create(&names, "a: [", "bodies", &err), FIRN_EINPUT);
+}
+
 static void test_same(void **state)
 {
   (void)state;
@@ -79,6 +126,7 @@ static int all_freed(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_same)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_order),
+                                     cmocka_unit_test(test_names), cmocka_unit_test(test_same)};
   return cmocka_run_group_tests(tests, NULL, all_freed);
 }

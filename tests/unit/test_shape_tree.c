@@ -24,7 +24,7 @@ static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 static struct shape plain(enum shape_kind kind)
 {
   struct shape s = {.kind = kind, .axis = {0, 1, 0}};
-  memcpy(s.frame, identity, sizeof identity);
+  memcpy(s.axes, identity, sizeof identity);
   return s;
 }
 
@@ -37,7 +37,7 @@ static void turn(struct shape *s, double degrees)
     const double e[3] = {j == 0, j == 1, j == 2};
     double out[3];
     fmath_rotate(k, sine, cosine, e, out);
-    for (int i = 0; i < 3; i++) s->frame[3 * i + j] = out[i];
+    for (int i = 0; i < 3; i++) s->axes[3 * i + j] = out[i];
   }
 }
 

@@ -28,7 +28,7 @@ static struct shape make_box(void)
     const double e[3] = {j == 0, j == 1, j == 2};
     double out[3];
     fmath_rotate(k, s, c, e, out);
-    for (int i = 0; i < 3; i++) box.frame[3 * i + j] = out[i];
+    for (int i = 0; i < 3; i++) box.axes[3 * i + j] = out[i];
   }
   return box;
 }
@@ -49,7 +49,7 @@ static void make_shapes(struct shape out[SHAPES])
       .kind = SHAPE_CAPSULE, .center = {0, 0, 0}, .axis = {1, 0, 0}, .radius = 0.5, .half = {0.1}};
   for (int k = 0; k < SHAPES; k++) {
     vec_normalize(out[k].axis);
-    if (k != 1) memcpy(out[k].frame, identity, sizeof identity);
+    if (k != 1) memcpy(out[k].axes, identity, sizeof identity);
   }
 }
 
@@ -91,7 +91,7 @@ static void surface_point(const struct shape *s, uint64_t k, double x[3])
     local[(face + 1) % 3] = p * s->half[(face + 1) % 3];
     local[(face + 2) % 3] = q * s->half[(face + 2) % 3];
     for (int i = 0; i < 3; i++)
-      for (int j = 0; j < 3; j++) x[i] += s->frame[3 * i + j] * local[j];
+      for (int j = 0; j < 3; j++) x[i] += s->axes[3 * i + j] * local[j];
     break;
   }
   case SHAPE_CAPSULE: /* a ball at either end, and the mantle between */

@@ -2,6 +2,7 @@
  * values that the solver relies on (a NaN in a lane that is selected away must not come through). */
 #include "base/rng.h"
 #include "support/lanes.h"
+#include "support/skip.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,32 +17,79 @@ static double uniform(uint64_t k, double low, double high)
   return low + (high - low) * rng_uniform(11, k, 0);
 }
 
-/* Against long double; what simd.h promises is 2e-16. Returns the
- * worst relative error. */
-static double exp_error(const struct lanes *lanes, double low, double high)
+static long double sinhc_exact(long double x)
+{
+  return x == 0.0L ? 1.0L : sinhl(x) / x;
+}
+
+/* A function of one lane, where it is tried, and the relative error that simd.h promises. */
+struct accuracy {
+  const char *name;
+  void (*lanes)(const lane x, lane out);
+  long double (*exact)(long double x);
+  double low, high, promised;
+  bool logarithmic; /* arguments are spread by their logarithm */
+};
+
+/* The worst relative error against long double. */
+static double worst_error(const struct accuracy *a)
 {
   double worst = 0.0;
-  for (uint64_t k = 0; k < 200000; k += WIDE) {
+  for (uint64_t k = 0; k < 100000; k += WIDE) {
     lane x, y;
-    for (int l = 0; l < WIDE; l++) x[l] = uniform(k + (uint64_t)l, low, high);
-    lanes->exp(x, y);
     for (int l = 0; l < WIDE; l++) {
-      const long double exact = expl((long double)x[l]);
-      worst = fmax(worst, (double)fabsl(((long double)y[l] - exact) / exact));
+      const double u = uniform(k + (uint64_t)l, 0.0, 1.0);
+      x[l] = a->logarithmic ? copysign(exp(log(fabs(a->low)) * (1.0 - u) + log(fabs(a->high)) * u), a->low)
+                            : a->low + (a->high - a->low) * u;
+    }
+    a->lanes(x, y);
+    for (int l = 0; l < WIDE; l++) {
+      const long double exact = a->exact((long double)x[l]);
+      const double error = (double)fabsl(((long double)y[l] - exact) / exact);
+      if (!(error <= worst)) worst = error; /* also where it is no number */
     }
   }
   return worst;
 }
 
-static void exp_is_accurate(const struct lanes *lanes)
+static void functions_are_accurate(const struct lanes *lanes)
 {
-  const double near_one = exp_error(lanes, -1.0, 1.0), far = exp_error(lanes, -700.0, 700.0);
-  print_message("%s: exp, relative error %.2e on [-1, 1], %.2e on [-700, 700]\n", lanes->name, near_one, far);
-  assert_true(near_one < 2e-16 && far < 2e-16);
-  const lane zero = {0.0, -0.0, 1e-300, -1e-300, 1e-17, -1e-17, 0.0, 0.0};
-  lane one;
-  lanes->exp(zero, one);
-  for (int l = 0; l < WIDE; l++) assert_true(one[l] == 1.0);
+  const struct accuracy all[] = {
+      {"exp", lanes->exp, expl, -1.0, 1.0, 2e-16, false},
+      {"exp", lanes->exp, expl, -700.0, 700.0, 2e-16, false},
+      {"log", lanes->log, logl, 0.5, 2.0, 3e-16, false},
+      {"log", lanes->log, logl, 1.0 - 1e-9, 1.0 + 1e-9, 3e-16, false},
+      {"log", lanes->log, logl, 2.3e-308, 1e308, 3e-16, true},
+      {"log1p", lanes->log1p, log1pl, -0.9999, 4.0, 3e-16, false},
+      {"log1p", lanes->log1p, log1pl, 1e-300, 1e15, 3e-16, true},
+      {"log1p", lanes->log1p, log1pl, -1e-300, -0.999, 3e-16, true},
+      {"sinh(x)/x", lanes->sinhc, sinhc_exact, -3.0, 3.0, 5e-16, false},
+      {"expm1", lanes->expm1, expm1l, -6.0, 6.0, 1e-15, false},
+      {"expm1", lanes->expm1, expm1l, -1e-300, -1e-3, 1e-15, true},
+      {"sin", lanes->sin, sinl, -M_PI / 4.0, M_PI / 4.0, 4e-16, false},
+      {"cos", lanes->cos, cosl, -M_PI / 4.0, M_PI / 4.0, 4e-16, false},
+  };
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    const double worst = worst_error(&all[k]);
+    print_message("%s: %s, relative error %.2e on [%g, %g]\n", lanes->name, all[k].name, worst, all[k].low,
+                  all[k].high);
+    assert_true(worst < all[k].promised);
+  }
+}
+
+/* Where the value is known to the last bit. */
+static void exact_values(const struct lanes *lanes)
+{
+  const lane zero = {0.0, -0.0, 1e-300, -1e-300, 1e-17, -1e-17, 0.0, 0.0}, one = {1, 1, 1, 1, 1, 1, 1, 1};
+  lane out;
+  lanes->exp(zero, out);
+  for (int l = 0; l < WIDE; l++) assert_true(out[l] == 1.0);
+  lanes->sinhc(zero, out);
+  for (int l = 0; l < WIDE; l++) assert_true(out[l] == 1.0);
+  lanes->log(one, out);
+  for (int l = 0; l < WIDE; l++) assert_true(out[l] == 0.0);
+  lanes->log1p(zero, out);
+  for (int l = 0; l < WIDE; l++) assert_true(out[l] == zero[l]);
 }
 
 static void floor_is_floor(const struct lanes *lanes)
@@ -134,8 +182,15 @@ static void on_every_set(void **state)
   (void)state;
   for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
     const struct lanes *lanes = lanes_get(isa);
-    if (!lanes) continue;
-    exp_is_accurate(lanes);
+    if (!lanes) {
+      static const char *const names[ISA_COUNT] = {"portable", "avx2", "avx512"};
+      char text[64];
+      snprintf(text, sizeof text, "isa: %s", names[isa]);
+      skipped("test_simd", text);
+      continue;
+    }
+    functions_are_accurate(lanes);
+    exact_values(lanes);
     floor_is_floor(lanes);
     rows_and_fold(lanes);
     packing(lanes);

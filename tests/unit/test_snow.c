@@ -226,7 +226,7 @@ static void tangent_is_symmetric(void **state)
   assert_true(worst < 1e-13);
 }
 
-static const struct material_parameters packed = {1.4e5, 0.2, 10.0, 1000.0, 2.5e-2, 7.5e-3, true};
+static const struct snow_parameters packed = {1.4e5, 0.2, 10.0, 1000.0, 2.5e-2, 7.5e-3, true};
 
 /* Runs the return mapping on one matrix among seven others that are clamped. */
 static void give_back(const struct lanes *lanes, const struct snow_constants *m, double f[9], double *jp,
@@ -302,7 +302,7 @@ static void return_mapping(void **state)
 {
   (void)state;
   const struct snow_constants m = snow_constants(&packed);
-  struct material_parameters elastic = packed;
+  struct snow_parameters elastic = packed;
   elastic.plastic = false;
   const struct snow_constants e = snow_constants(&elastic);
   for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {

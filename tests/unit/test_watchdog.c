@@ -2,7 +2,7 @@
  * over and cannot leave with the code that it has earned. A process that beats lives on. */
 #include "base/log.h"
 #include "base/memory.h"
-#include "watchdog.h"
+#include "run/watchdog.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static _Noreturn void be(enum child what)
   for (int k = 0; k < (what == ALIVE ? 25 : 600); k++) {
     const struct timespec moment = {.tv_nsec = 100000000};
     nanosleep(&moment, NULL);
-    if (what == ALIVE) log_set_phase("beating");
+    if (what == ALIVE) log_heartbeat("beating");
   }
   watchdog_stop(&watchdog);
   _exit(mem_balance() == 0 ? 7 : 8);

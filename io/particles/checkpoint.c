@@ -1,0 +1,228 @@
+/* Writing checkpoints and reading what is in them besides rows; one table names each number once. */
+#include "io/particles/checkpoint.h"
+
+#include "base/memory.h"
+#include "base/version.h"
+#include "io/particles/hdf5.h"
+#include "io/particles/seal.h"
+#include "io/particles/writer.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+
+static const struct number {
+  const char *name;
+  size_t offset;
+  bool real;
+} numbers[] = {
+#define REAL(member)                                                                                         \
+  {                                                                                                          \
+#member, offsetof(struct checkpoint, member), true                                                       \
+  }
+#define INTEGER(member)                                                                                      \
+  {                                                                                                          \
+#member, offsetof(struct checkpoint, member), false                                                      \
+  }
+    REAL(time),
+    REAL(max_speed),
+    REAL(max_sound),
+    INTEGER(step),
+    INTEGER(frame),
+    INTEGER(on_frame),
+    INTEGER(finished),
+    INTEGER(particles),
+    INTEGER(removed),
+    INTEGER(entered),
+    INTEGER(halvings),
+    INTEGER(iterations),
+    INTEGER(solves),
+    INTEGER(migrated),
+    INTEGER(shared_contacts),
+    INTEGER(shared_plastic),
+    INTEGER(slab_axis),
+    INTEGER(generation),
+    INTEGER(melted),
+    INTEGER(frozen),
+    INTEGER(pass_limits),
+    REAL(melted_mass),
+    REAL(frozen_mass),
+    REAL(heat_in),
+    INTEGER(shared_changed)};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+/* Like the names of the frames' attributes; "particles" is the group of the rows. */
+static const char *attribute_name(const struct number *number)
+{
+  return strcmp(number->name, "particles") == 0 ? "particle_count" : number->name;
+}
+
+static bool put_numbers(hid_t file, const struct checkpoint *info)
+{
+  for (int k = 0; k < NUMBERS; k++) {
+    const char *name = attribute_name(&numbers[k]), *at = (const char *)info + numbers[k].offset;
+    const bool written = numbers[k].real ? hdf5_put_f64(file, name, *(const double *)at)
+                                         : hdf5_put_i64(file, name, *(const int64_t *)at);
+    if (!written) return false;
+  }
+  return true;
+}
+
+static hid_t type_of(enum field_type type)
+{
+  return type == FIELD_F64 ? H5T_NATIVE_DOUBLE : type == FIELD_U64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32;
+}
+
+struct description {
+  const struct scene *scene;
+  const struct checkpoint *info;
+};
+
+static bool describe(hid_t file, const void *context)
+{
+  const struct description *d = context;
+  return hdf5_put_text(file, "format", "firn checkpoint") && hdf5_put_i64(file, "format_version", VERSION) &&
+         put_numbers(file, d->info) && hdf5_put_text(file, "units", "SI: m, kg, s") &&
+         hdf5_put_text(file, "run_id", d->info->run_id) && hdf5_put_text(file, "isa", d->info->isa) &&
+         (!d->info->instruments || hdf5_put_text(file, "instruments", d->info->instruments)) &&
+         hdf5_put_scene(file, d->scene);
+}
+
+struct rows {
+  const struct particle_field *field;
+  const struct particles *particles;
+};
+
+/* Component arrays to interleaved rows. */
+static void gather(const void *context, int32_t first, int32_t n, void *out)
+{
+  const struct rows *rows = context;
+  const int stride = rows->field->components;
+  for (int c = 0; c < stride; c++) {
+    const void *array = particle_array(rows->particles, rows->field, c);
+    if (field_size(rows->field->type) == sizeof(uint64_t)) {
+      const uint64_t *from = (const uint64_t *)array + first;
+      uint64_t *to = (uint64_t *)out + c;
+      for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
+    } else {
+      const uint32_t *from = (const uint32_t *)array + first;
+      uint32_t *to = (uint32_t *)out + c;
+      for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
+    }
+  }
+}
+
+static void add_columns(struct writer_plan *plan, const struct particles *p,
+                        struct rows rows[PARTICLE_FIELDS])
+{
+  for (int f = 0; f < PARTICLE_FIELDS; f++) {
+    const struct particle_field *field = &particle_fields[f];
+    if (!particle_array(p, field, 0)) continue;
+    rows[f] = (struct rows){field, p};
+    plan->columns[plan->column_count++] = (struct writer_column){.name = field->name,
+                                                                 .unit = field->unit,
+                                                                 .type = type_of(field->type),
+                                                                 .components = field->components,
+                                                                 .gather = gather,
+                                                                 .context = &rows[f]};
+  }
+}
+
+int checkpoint_write(const struct comm *comm, const char *path, const struct scene *scene,
+                     const struct particles *p, const struct checkpoint *info, const struct fence *fence,
+                     int64_t *bytes, struct error *err)
+{
+  const struct description description = {scene, info};
+  struct rows rows[PARTICLE_FIELDS];
+  struct writer_plan plan = {.target = path,
+                             .what = "writing a checkpoint",
+                             .rows = p->count,
+                             .sealed = true,
+                             .describe = describe,
+                             .context = &description,
+                             .fence = fence};
+  add_columns(&plan, p, rows);
+  return writer_write(comm, &plan, bytes, err);
+}
+
+static bool get_numbers(hid_t file, struct checkpoint *info)
+{
+  for (int k = 0; k < NUMBERS; k++) {
+    const char *name = attribute_name(&numbers[k]);
+    char *at = (char *)info + numbers[k].offset;
+    if (numbers[k].offset >= offsetof(struct checkpoint, melted) &&
+        numbers[k].offset <= offsetof(struct checkpoint, heat_in) && H5Aexists(file, name) == 0)
+      continue; /* 0: earlier versions knew no heat */
+    if (!(numbers[k].real ? hdf5_get_f64(file, name, (double *)at) : hdf5_get_i64(file, name, (int64_t *)at)))
+      return false;
+  }
+  return true;
+}
+
+static bool get_word(hid_t file, const char *name, char *word, size_t size)
+{
+  char *text = hdf5_get_text(file, name);
+  const bool fits = text && strlen(text) < size;
+  if (fits) memcpy(word, text, strlen(text) + 1);
+  mem_free(text);
+  return fits;
+}
+
+static int read_attributes(hid_t file, struct checkpoint *info, const char *path, struct error *err)
+{
+  char format[32] = "";
+  int64_t version = 0;
+  if (!get_word(file, "format", format, sizeof format) || strcmp(format, "firn checkpoint") != 0 ||
+      !hdf5_get_i64(file, "format_version", &version))
+    return error_set(err, FIRN_EDAMAGED, "%s is not a checkpoint", path);
+  if (version != VERSION)
+    return error_set(err, FIRN_EFORMAT,
+                     "%s is a checkpoint of format version %lld and this Firn (%s) reads version %d", path,
+                     (long long)version, FIRN_VERSION, VERSION);
+  info->scene = hdf5_get_text(file, "scene");
+  info->resolved = hdf5_get_text(file, "scene_resolved");
+  info->files = hdf5_get_text(file, "scene_files");       /* none: the scene names no files */
+  info->instruments = hdf5_get_text(file, "instruments"); /* none: the scene asks for none */
+  info->version = hdf5_get_text(file, "firn_version");
+  info->commit = hdf5_get_text(file, "firn_commit");
+  if (!get_numbers(file, info) || !get_word(file, "run_id", info->run_id, sizeof info->run_id) ||
+      !get_word(file, "isa", info->isa, sizeof info->isa) || !info->scene || !info->resolved ||
+      !info->version || !info->commit || info->slab_axis < 0 || info->slab_axis > 2 || info->step < 0 ||
+      info->frame < 0)
+    return error_set(err, FIRN_EDAMAGED, "%s is not a whole checkpoint", path);
+  return FIRN_OK;
+}
+
+int checkpoint_open(struct checkpoint **out, const char *path, struct error *err)
+{
+  struct seal seal;
+  int code = seal_check(&seal, path, err);
+  if (code != FIRN_OK) return code;
+  struct hdf5_silence silence;
+  hdf5_silence_begin(&silence);
+  struct checkpoint *info = mem_alloc(1, sizeof *info);
+  const hid_t file = hdf5_open(path, err);
+  code = file < 0 ? FIRN_EDAMAGED : read_attributes(file, info, path, err);
+  if (file >= 0) H5Fclose(file);
+  hdf5_silence_end(&silence);
+  if (code == FIRN_OK)
+    *out = info;
+  else
+    checkpoint_destroy(&info);
+  return code;
+}
+
+void checkpoint_destroy(struct checkpoint **checkpoint)
+{
+  if (!checkpoint || !*checkpoint) return;
+  mem_free((*checkpoint)->scene);
+  mem_free((*checkpoint)->resolved);
+  mem_free((*checkpoint)->files);
+  mem_free((*checkpoint)->instruments);
+  mem_free((*checkpoint)->version);
+  mem_free((*checkpoint)->commit);
+  mem_free(*checkpoint);
+  *checkpoint = NULL;
+}

@@ -1,0 +1,24 @@
+/* A table of numbers from a CSV file with a header line, such as the history of a run. Serial, no MPI. */
+#ifndef FIRN_IO_TABLE_H
+#define FIRN_IO_TABLE_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+struct table {
+  int columns;
+  int64_t rows;
+  char **name;    /* of the columns */
+  double **value; /* [column][row] */
+};
+
+/* A last line without an end is left out: the file may still be growing. Any other line that does not fit the
+ * header is an error. */
+int table_read(struct table **out, const char *path, struct error *err);
+void table_destroy(struct table **table);
+
+/* The column's values, or NULL where there is none of that name. */
+const double *table_column(const struct table *table, const char *name);
+
+#endif

@@ -1,0 +1,226 @@
+/* The schema: every key of a scene outside its snow and bodies, with its default and its limits, in the order
+ * of docs/scene-format.md. Values are checked where they are read, so that a message can name the line. */
+#include "io/scene/scene_read.h"
+
+#include "base/memory.h"
+#include "base/vec.h"
+#include "io/particles/frame_fields.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A cell's key has 21 bits an axis (src/grid/grid.h), and nodes reach beyond the domain's faces. */
+static const int64_t most_cells = (int64_t)1 << 20;
+
+/* The slabs lie along the copies; a window moves through one scene. */
+static void read_copies(struct reader *r, const struct yaml_item *map, struct scene *s)
+{
+  s->copies = 1;
+  if (!yaml_find(map, "copies")) return;
+  s->copies = (int)reader_integer(r, map, "copies", 1, 1, 1000000);
+  s->slab_axis = scene_copy_axis(s);
+  s->cells[s->slab_axis] *= s->copies;
+  if (s->cells[s->slab_axis] > most_cells)
+    reader_fail_key(r, map, "copies", "%d copies have %lld cells along %c; expected at most %lld", s->copies,
+                    (long long)s->cells[s->slab_axis], 'x' + (int)s->slab_axis, (long long)most_cells);
+}
+
+static void read_domain(struct reader *r, const struct yaml_item *root, struct scene *s)
+{
+  static const char *const keys[] = {"lower", "cells", "spacing", "slab_axis", "leave", "copies", NULL};
+  static const char *const axes[] = {"x", "y", "z", "auto", NULL}; /* enum scene_axis */
+  static const char *const leave[] = {"remove", "stop", NULL};     /* enum scene_leave */
+  static const double origin[3] = {0.0, 0.0, 0.0};
+  const struct yaml_item *map = reader_open(r, root, "domain", keys);
+  if (!map) reader_fail(r, root, "the key 'domain' is missing; expected a map with cells and spacing");
+  reader_vector(r, map, "lower", origin, s->lower);
+  reader_integers(r, map, "cells", 1, most_cells, s->cells);
+  s->spacing = reader_number(r, map, "spacing", READER_REQUIRED, RANGE_POSITIVE);
+  s->slab_axis = (enum scene_axis)reader_choice(r, map, "slab_axis", AXIS_AUTO, axes);
+  s->leave = (enum scene_leave)reader_choice(r, map, "leave", LEAVE_REMOVE, leave);
+  read_copies(r, map, s);
+  reader_close(r);
+  /* A cell's index must keep its fraction: 40 bits for the index leave 13 for the place inside the cell. */
+  for (int d = 0; d < 3; d++)
+    if (!(fabs(s->lower[d]) / s->spacing < 0x1p40))
+      reader_fail_key(r, map, "lower", "%g is too far from 0 for a spacing of %g", s->lower[d], s->spacing);
+  if (!(s->spacing > 1e-9 && s->spacing < 1e9))
+    reader_fail_key(r, map, "spacing", "%g m is not a sensible cell; expected 1e-9 to 1e9", s->spacing);
+}
+
+/* Whether integrator.scheme says so, before that section is read. */
+static bool is_explicit(const struct yaml_item *root)
+{
+  const struct yaml_item *scheme = yaml_find(yaml_find(root, "integrator"), "scheme");
+  return scheme && scheme->kind == YAML_SCALAR && strcmp(scheme->text, "explicit") == 0;
+}
+
+static void read_time(struct reader *r, const struct yaml_item *root, struct scene *s)
+{
+  static const char *const keys[] = {"end", "step", "max_step", "cfl", "cfl_sound", "frame_rate", NULL};
+  const struct yaml_item *map = reader_open(r, root, "time", keys);
+  if (!map) reader_fail(r, root, "the key 'time' is missing; expected a map with end");
+  s->end = reader_number(r, map, "end", READER_REQUIRED, RANGE_POSITIVE);
+  s->step = reader_number_or_auto(r, map, "step");
+  const bool free = s->step == 0.0;
+  static const char fixed[] = "beside 'step', which says how long steps are";
+  s->max_step = reader_number_if(r, free, fixed, map, "max_step", 5e-4, RANGE_POSITIVE);
+  s->cfl = reader_number_if(r, free, fixed, map, "cfl", 0.4, RANGE_POSITIVE);
+  s->cfl_sound = reader_number_if(r, free && is_explicit(root),
+                                  free ? "with the semi-implicit scheme, which sound does not limit" : fixed,
+                                  map, "cfl_sound", 0.3, RANGE_POSITIVE);
+  s->frame_rate = reader_number(r, map, "frame_rate", 24.0, RANGE_POSITIVE);
+  reader_close(r);
+  if (s->step > s->end)
+    reader_fail_key(r, map, "step", "a step of %g s is longer than the run of %g s", s->step, s->end);
+  if (s->step > 0.0 && s->end / s->step > 1e12)
+    reader_fail_key(r, map, "step", "%g s means more than 1e12 steps", s->step);
+  if (free && s->end / s->max_step > 1e12)
+    reader_fail_key(r, map, "max_step", "%g s means more than 1e12 steps", s->max_step);
+  if (s->cfl > 1.0)
+    reader_fail_key(r, map, "cfl", "expected at most 1: a particle may cross one cell a step");
+  if (s->cfl_sound > 1.0)
+    reader_fail_key(r, map, "cfl_sound", "expected at most 1: beyond it no explicit step is stable");
+  if (s->end * s->frame_rate > 1e7)
+    reader_fail_key(r, map, "frame_rate", "%g frames are too many; expected at most 1e7",
+                    s->end * s->frame_rate);
+}
+
+/* Tolerance from which on products in single precision are accurate enough. */
+static const double least_mixed = 1e-6;
+
+static void read_integrator(struct reader *r, const struct yaml_item *root, struct scene *s)
+{
+  static const char *const keys[] = {"scheme", "beta",      "tolerance", "max_iterations",
+                                     "solver", "precision", NULL};
+  static const char *const schemes[] = {"explicit", "semi-implicit", NULL};
+  static const char *const solvers[] = {"cr", "pipelined", NULL}, *const precisions[] = {"double", "mixed",
+                                                                                         NULL};
+  const struct yaml_item *map = reader_open(r, root, "integrator", keys);
+  const bool implicit = reader_choice(r, map, "scheme", 1, schemes) == 1;
+  const bool solves = implicit || yaml_find(root, "heat"); /* liquid is incompressible, whatever the scheme */
+  static const char why[] = "with the explicit scheme, which solves nothing";
+  s->beta = reader_number_if(r, implicit, why, map, "beta", implicit ? 1.0 : 0.0, RANGE_NOT_NEGATIVE);
+  s->tolerance = reader_number_if(r, solves, why, map, "tolerance", 1e-4, RANGE_POSITIVE);
+  s->max_iterations = (int)reader_integer_if(r, solves, why, map, "max_iterations", 200, 1, 1000000);
+  if (!implicit)
+    reader_refuse(r, map, "solver", why);
+  else if (yaml_find(map, "solver")) /* not written otherwise: the hashes of older scenes hold */
+    s->pipelined = reader_choice(r, map, "solver", 0, solvers) == 1;
+  s->mixed = implicit && s->tolerance >= least_mixed;
+  if (!implicit)
+    reader_refuse(r, map, "precision", why);
+  else if (yaml_find(map, "precision"))
+    s->mixed = reader_choice(r, map, "precision", s->mixed, precisions) == 1;
+  reader_close(r);
+  if (implicit && (s->beta == 0.0 || s->beta > 1.0))
+    reader_fail_key(r, map, "beta",
+                    "expected above 0 and at most 1 (1/2 trapezoidal, 1 backward Euler), found %g", s->beta);
+  if (s->tolerance >= 1.0) reader_fail_key(r, map, "tolerance", "expected below 1, found %g", s->tolerance);
+}
+
+static void read_transfer(struct reader *r, const struct yaml_item *root, struct scene *s)
+{
+  enum { PIC = 2 };
+  static const char *const keys[] = {"scheme", "kernel", "force", "flip_fraction", NULL};
+  static const char *const schemes[] = {"flip", "apic", "pic", NULL}; /* enum scene_scheme, and pic */
+  static const char *const kernels[] = {"cubic", "quadratic", NULL};  /* enum scene_kernel */
+  static const char *const forces[] = {"mpm", "mls", NULL};           /* enum scene_force */
+  const struct yaml_item *map = reader_open(r, root, "transfer", keys);
+  const int scheme = reader_choice(r, map, "scheme", SCHEME_FLIP, schemes);
+  s->scheme = scheme == PIC ? SCHEME_FLIP : (enum scene_scheme)scheme;
+  s->kernel = (enum scene_kernel)reader_choice(r, map, "kernel", KERNEL_CUBIC, kernels);
+  s->force = (enum scene_force)reader_choice(r, map, "force", FORCE_MPM, forces);
+  s->flip_fraction = reader_number_if(r, scheme == SCHEME_FLIP, "with pic and apic, which have no flip part",
+                                      map, "flip_fraction", scheme == PIC ? 0.0 : 0.95, RANGE_NOT_NEGATIVE);
+  reader_close(r);
+  if (s->flip_fraction > 1.0)
+    reader_fail_key(r, map, "flip_fraction", "expected 0 to 1, found %g", s->flip_fraction);
+}
+
+/* Frames of a scene without heat have none of its fields. */
+static void check_fields(struct reader *r, const struct yaml_item *map, const struct scene *s)
+{
+  const char *words[FRAME_WORDS + 1];
+  const unsigned lost = s->has_heat ? 0 : s->fields & frame_heat_fields();
+  frame_words(words);
+  for (int k = 0; k < FRAME_WORDS; k++)
+    if (lost & 1u << k)
+      reader_fail_key(r, map, "fields",
+                      "'%s' needs the section 'heat'; add 'heat: {}' to the scene, or remove it", words[k]);
+}
+
+static void read_output(struct reader *r, const struct yaml_item *root, struct scene *s)
+{
+  static const char *const keys[] = {"folder",        "fields", "precision",    "every", "compression",
+                                     "history_every", "budget", "probes_every", NULL};
+  const char *fields[FRAME_WORDS + 1];
+  static const char *const precisions[] = {"f32", "f64", NULL};
+  frame_words(fields);
+  char folder[sizeof s->name + 8];
+  snprintf(folder, sizeof folder, "out/%s", s->name);
+  const struct yaml_item *map = reader_open(r, root, "output", keys);
+  r->unwritten = true; /* where a run writes is not what it computes: frames of two folders compare equal */
+  s->output = mem_strdup(reader_string(r, map, "folder", folder));
+  r->unwritten = false;
+  s->fields = reader_choices(r, map, "fields", frame_default_fields(s->has_heat), fields);
+  check_fields(r, map, s);
+  s->frame_bits = reader_choice(r, map, "precision", 0, precisions) == 0 ? 32 : 64;
+  s->frame_every = (int)reader_integer(r, map, "every", 1, 1, 1000000000);
+  s->compression = (int)reader_integer(r, map, "compression", 0, 0, 9);
+  s->history_every = (int)reader_integer(r, map, "history_every", 1, 0, 1000000000);
+  if (s->history_every == 0) {
+    reader_refuse(r, map, "budget", "without a history");
+    for (int k = 0; k < s->body_count; k++)
+      if (s->bodies[k].measured)
+        reader_fail_key(r, map, "history_every",
+                        "the force on '%s' goes into the history; expected 1 or more", s->bodies[k].name);
+  } else if (yaml_find(map, "budget")) { /* not written otherwise: the hashes of older scenes hold */
+    s->budget = reader_flag(r, map, "budget", false);
+    if (s->budget && s->has_heat)
+      reader_fail_key(r, map, "budget", "does not go with 'heat': the work of liquid is not in it");
+  }
+  s->probes_every = 10;
+  if (!s->probe_count)
+    reader_refuse(r, map, "probes_every", "without 'probes'");
+  else
+    s->probes_every = (int)reader_integer(r, map, "probes_every", 10, 1, 1000000000);
+  reader_close(r);
+}
+
+static void read_name(struct reader *r, const struct yaml_item *root, struct scene *s)
+{
+  const char *name = reader_string(r, root, "name", s->name);
+  const struct yaml_item *item = yaml_find(root, "name");
+  reader_check_name(r, item ? item : root, name, sizeof s->name, true);
+  if (!r->code && item) snprintf(s->name, sizeof s->name, "%s", name);
+}
+
+void scene_read(struct reader *r, struct scene *s)
+{
+  static const char *const keys[] = {"name",     "domain",     "gravity", "time",   "integrator",
+                                     "transfer", "materials",  "snow",    "bodies", "output",
+                                     "camera",   "checkpoint", "window",  "sun",    "probes",
+                                     "sources",  "sinks",      "heat",    NULL};
+  static const double down[3] = {0.0, -9.81, 0.0};
+  const struct yaml_item *root = r->yaml->root;
+  reader_check_keys(r, root, keys);
+  read_name(r, root, s);
+  read_domain(r, root, s);
+  reader_vector(r, root, "gravity", down, s->gravity);
+  read_time(r, root, s);
+  read_integrator(r, root, s);
+  read_transfer(r, root, s);
+  scene_read_heat(r, root, s);
+  scene_read_materials(r, root, s);
+  scene_read_snow(r, root, s);
+  scene_read_bodies(r, root, s);
+  scene_read_window(r, root, s);
+  scene_read_sources(r, root, s);
+  scene_read_probes(r, root, s);
+  read_output(r, root, s);
+  scene_read_camera(r, root, &s->camera);
+  scene_read_sun(r, root, &s->sun);
+  scene_read_checkpoint(r, root, &s->checkpoint);
+}

@@ -1,0 +1,48 @@
+#include "base/text.h"
+
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void reserve(struct text *text, size_t more)
+{
+  if (text->length + more + 1 <= text->capacity) return;
+  const size_t capacity = 2 * (text->length + more) + 256;
+  text->bytes = mem_resize(text->bytes, text->capacity, capacity, 1);
+  text->capacity = capacity;
+}
+
+void text_add(struct text *text, const char *bytes, size_t count)
+{
+  reserve(text, count);
+  memcpy(text->bytes + text->length, bytes, count);
+  text->length += count;
+  text->bytes[text->length] = '\0';
+}
+
+void text_put(struct text *text, const char *format, ...)
+{
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  const int need = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  reserve(text, (size_t)need);
+  vsnprintf(text->bytes + text->length, (size_t)need + 1, format, again);
+  va_end(again);
+  text->length += (size_t)need;
+}
+
+void text_put_escaped(struct text *text, const char *plain)
+{
+  for (; *plain; plain++) switch (*plain) {
+    case '<': text_add(text, "&lt;", 4); break;
+    case '>': text_add(text, "&gt;", 4); break;
+    case '&': text_add(text, "&amp;", 5); break;
+    case '"': text_add(text, "&quot;", 6); break;
+    default:
+      if ((unsigned char)*plain >= 0x20 || *plain == '\n' || *plain == '\t') text_add(text, plain, 1);
+    }
+}

@@ -1,0 +1,209 @@
+/* `firn check`: is the scene sound, and what will it cost? Starts no MPI and writes nothing. */
+#include "base/json.h"
+#include "base/memory.h"
+#include "commands/commands.h"
+#include "decomposition/slabs.h"
+#include "run/launch.h"
+#include "run/model.h"
+#include "run/options.h"
+#include "run/scene_doubts.h"
+#include "seeding/scene_report.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char usage[] =
+    "usage: firn check SCENE.yml [--set KEY=VALUE]... [--json] [--ranks N [--threads N] [--per-node N]\n"
+    "                  [--machine FILE] [--network NAME]]\n"
+    "\n"
+    "Validates the scene and prints particles, active nodes, memory a rank, time step limits and\n"
+    "the number of steps. A warning, which says what to change, for what is valid and hardly meant:\n"
+    "unusual materials, snow inside a body or in other snow, bodies that are thinner than two cells\n"
+    "or outside the domain, centimetres instead of metres, more memory than this machine has.\n"
+    "\n"
+    "  --set KEY=VALUE   change any key of the scene\n"
+    "  --json            the same numbers and warnings as JSON, for scripts; not with --ranks\n"
+    "  --ranks N         what to ask the queue for, to run on so many ranks: nodes, memory, hours\n"
+    "  --threads N       threads a rank (1, or as measured)\n"
+    "  --per-node N      ranks a node (as many as --ranks, or as measured)\n"
+    "  --machine FILE    the speed of the real machine, from firn model --save; by default that of one\n"
+    "                    core of an AMD EPYC, which is a guess\n"
+    "  --network NAME    ethernet25, omnipath, hdr (default) or slingshot between the nodes\n";
+
+struct options {
+  struct launch_options launch;
+  int64_t ranks, threads, per_node; /* 0: not given */
+  const char *machine;
+  const struct model_link *link;
+  bool json;
+  int help;
+};
+
+static int read_options(int argc, char **argv, struct options *o, struct error *err)
+{
+  enum { SET = 1000, RANKS, THREADS, PER_NODE, MACHINE, NETWORK, JSON, HELP };
+  static const struct option known[] = {{"set", required_argument, NULL, SET},
+                                        {"ranks", required_argument, NULL, RANKS},
+                                        {"threads", required_argument, NULL, THREADS},
+                                        {"per-node", required_argument, NULL, PER_NODE},
+                                        {"machine", required_argument, NULL, MACHINE},
+                                        {"network", required_argument, NULL, NETWORK},
+                                        {"json", no_argument, NULL, JSON},
+                                        {"help", no_argument, NULL, HELP},
+                                        {NULL, 0, NULL, 0}};
+  *o = (struct options){.help = 0};
+  optind = 1;
+  opterr = 0;
+  int code = FIRN_OK;
+  for (int c; !code && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+    switch (c) {
+    case SET: code = launch_add_override(&o->launch, optarg, err); break;
+    case RANKS: code = option_count("check: --ranks", optarg, 1, 1000000, &o->ranks, err); break;
+    case THREADS: code = option_count("check: --threads", optarg, 1, MAX_CHUNKS, &o->threads, err); break;
+    case PER_NODE: code = option_count("check: --per-node", optarg, 1, 100000, &o->per_node, err); break;
+    case MACHINE: o->machine = optarg; break;
+    case NETWORK: code = model_read_link("check", optarg, &o->link, err); break;
+    case JSON: o->json = true; break;
+    case HELP: o->help = 1; return FIRN_OK;
+    default:
+      return error_set(err, FIRN_EINPUT,
+                       "check: option \"%s\" is unknown or lacks its value; see firn help check",
+                       argv[optind - 1]);
+    }
+  }
+  if (code) return code;
+  if (optind + 1 != argc) return error_set(err, FIRN_EINPUT, "check: give exactly one scene file");
+  o->launch.scene_path = argv[optind];
+  if (o->json && o->ranks) return error_set(err, FIRN_EINPUT, "check: --json is not for --ranks");
+  if (!o->ranks && (o->threads || o->per_node || o->machine || o->link))
+    return error_set(err, FIRN_EINPUT,
+                     "check: --threads, --per-node, --machine and --network are for --ranks N");
+  return FIRN_OK;
+}
+
+static void print_warning(void *path, int line, const char *text)
+{
+  if (line > 0)
+    printf("  warning: %s:%d: %s\n", (const char *)path, line, text);
+  else
+    printf("  warning: %s: %s\n", (const char *)path, text);
+}
+
+static void add_warning(void *context, int line, const char *text)
+{
+  struct json *json = context;
+  json_open(json, NULL, '{');
+  json_integer(json, "line", line);
+  json_text(json, "text", text);
+  json_close(json, '}');
+}
+
+static void print_json(const struct scene *scene, int64_t rows)
+{
+  struct json json = {0};
+  struct scene_estimate e;
+  char hash[32];
+  scene_estimate(scene, rows, 1, &e);
+  snprintf(hash, sizeof hash, "%016llx", (unsigned long long)scene->hash);
+  json_open(&json, NULL, '{');
+  json_text(&json, "scene", scene->path);
+  json_text(&json, "hash", hash);
+  json_open(&json, "cells", '[');
+  for (int d = 0; d < 3; d++) json_integer(&json, NULL, scene->cells[d]);
+  json_close(&json, ']');
+  json_number(&json, "spacing", scene->spacing);
+  json_number(&json, "particles", e.particles);
+  json_bool(&json, "particles_exact", e.exact);
+  json_number(&json, "nodes", e.nodes);
+  json_number(&json, "memory", e.bytes);
+  json_number(&json, "advection_limit", e.advection);
+  json_number(&json, "gravity_limit", e.gravity);
+  json_number(&json, "sound_limit", e.sound);
+  json_bool(&json, "sound_binds", e.sound_binds);
+  json_number(&json, "step", e.step);
+  json_number(&json, "steps", e.steps);
+  json_number(&json, "steps_hardened", e.hardened);
+  json_number(&json, "frames", e.frames);
+  json_number(&json, "disk", e.disk);
+  json_open(&json, "warnings", '[');
+  scene_doubts(scene, add_warning, &json);
+  json_close(&json, ']');
+  json_close(&json, '}');
+  puts(json.text);
+  mem_free(json.text);
+}
+
+static void print_hours(double seconds)
+{
+  const double minutes = ceil(seconds / 60.0), hours = floor(minutes / 60.0);
+  printf("%.0f:%02.0f:00", hours, minutes - 60.0 * hours);
+}
+
+/* Nodes, memory and time for a job script, from the model. Steps are at least those that the start suggests,
+ * and the snow spreads: so twice the time, and half as much memory again. */
+static int print_request(const struct scene *scene, int64_t rows, const struct options *o, struct error *err)
+{
+  struct model_speed speed = model_reference;
+  struct network network = {.ranks = 0};
+  const int code = o->machine ? model_load(o->machine, &speed, &network, err) : FIRN_OK;
+  if (code) return code;
+  const struct model_link *link = o->link || network.ranks > 1 ? o->link : model_find_link("hdr");
+  struct model_case c = model_case_of(scene, &speed);
+  c.ranks = (int)o->ranks;
+  if (!o->machine) c.per_node = c.ranks;
+  if (o->threads) c.threads = (int)o->threads;
+  if (o->per_node) c.per_node = (int)o->per_node;
+  if (c.per_node > c.ranks) c.per_node = c.ranks;
+  struct profile *profile = profile_of_scene(scene, 1.0);
+  struct model_time time;
+  struct scene_estimate e;
+  model_predict(profile, &speed, &network, link, &c, &time);
+  scene_estimate(scene, rows, c.ranks, &e);
+  printf("  to ask for, on %d rank%s of %d thread%s\n", c.ranks, c.ranks == 1 ? "" : "s", c.threads,
+         c.threads == 1 ? "" : "s");
+  printf("    nodes      %d, with %d core%s each\n", (c.ranks + c.per_node - 1) / c.per_node,
+         c.per_node * c.threads, c.per_node * c.threads == 1 ? "" : "s");
+  printf("    memory     %.1f GB a node: half as much again as the start takes\n",
+         1.5e-9 * time.memory * c.per_node);
+  printf("    walltime   ");
+  print_hours(2.0 * e.steps * time.step);
+  printf(": twice %.0f steps of %.3g ms", e.steps, 1e3 * time.step);
+  if (c.implicit) printf(" with %.3g iterations each", c.iterations);
+  printf(" (%s)\n", o->machine ? "as measured" : "guessed: measure with firn model --save, give --machine");
+  if (time.slabs < c.ranks)
+    printf("  warning: %s: only %d of %d ranks get snow: a slab has at least %d planes; use fewer ranks, and "
+           "more threads\n",
+           scene->path, time.slabs, c.ranks, SLAB_LEAST);
+  profile_destroy(&profile);
+  return FIRN_OK;
+}
+
+int cmd_check(int argc, char **argv)
+{
+  struct options options;
+  struct error err = {0};
+  char *text = NULL;
+  struct scene *scene = NULL;
+  int code = read_options(argc, argv, &options, &err);
+  if (!code && options.help) {
+    fputs(usage, stdout);
+    return EXIT_SUCCESS;
+  }
+  if (!code) code = scene_file_text(&text, options.launch.scene_path, &err);
+  if (!code)
+    code = scene_parse(&scene, options.launch.scene_path, text, options.launch.overrides,
+                       options.launch.override_count, &err);
+  if (!code) code = scene_load(scene, NULL, &err);
+  int64_t rows = 0;
+  if (!code) code = scene_check_files(scene, NULL, &rows, &err);
+  if (!code && options.json) print_json(scene, rows);
+  if (!code && !options.json) scene_report(scene, rows, options.ranks ? (int)options.ranks : 1, stdout);
+  if (!code && options.ranks) code = print_request(scene, rows, &options, &err);
+  if (!code && !options.json) scene_doubts(scene, print_warning, scene->path);
+  if (code) fprintf(stderr, "firn: %s\n", err.text);
+  scene_destroy(&scene);
+  mem_free(text);
+  return code ? EXIT_FAILURE : EXIT_SUCCESS;
+}

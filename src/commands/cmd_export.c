@@ -1,0 +1,156 @@
+/* firn export FRAME... -o OUT: frames for other programs. One process, no MPI. */
+#include "commands/commands.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "io/file.h"
+#include "io/particles/export.h"
+#include "io/particles/frame.h"
+#include "render/sheet.h"
+#include "render/vdb.h"
+#include "run/launch.h"
+#include "run/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] = "usage: firn export FRAME -o OUT.ply|.vtp|.csv|.npz|.vdb\n"
+                            "       firn export FRAME... --each PATTERN\n\n"
+                            "Writes particles for other programs, by the suffix: PLY (Houdini, Blender), VTP "
+                            "(ParaView), CSV, NPZ (NumPy), with\n"
+                            "all fields of the frame; VDB has density and velocity on a grid (Houdini, "
+                            "Blender's Cycles). Frames need no\n"
+                            "export for ParaView: it reads the .xdmf beside them.\n\n"
+                            "  -o, --output FILE     the file to write\n"
+                            "  --each PATTERN        a file for each frame, such as houdini/snow_%04d.ply\n"
+                            "  --voxel M             vdb: edge of a voxel (half a cell of the simulation)\n";
+
+struct options {
+  const char *output, *each;
+  double voxel; /* m; 0: by the scene */
+  bool help;
+  char **frames;
+  int count;
+};
+
+/* What files begin with that an export may replace. */
+static const struct {
+  const char *suffix, *start;
+  void (*writer)(FILE *, const struct export_data *); /* NULL: on a grid */
+} formats[] = {{".ply", "ply\nformat binary_little_endian 1.0\ncomment firn", export_ply},
+               {".vtp", "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\"", export_vtp},
+               {".csv", "x,y,z,", export_csv},
+               {".npz", "PK\3\4", export_npz},
+               {".vdb", " BDV", NULL}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static int read_options(int argc, char **argv, struct options *o, struct error *err)
+{
+  enum { OUTPUT = 'o', EACH = 256, VOXEL, HELP };
+  static const struct option known[] = {{"output", required_argument, NULL, OUTPUT},
+                                        {"each", required_argument, NULL, EACH},
+                                        {"voxel", required_argument, NULL, VOXEL},
+                                        {"help", no_argument, NULL, HELP},
+                                        {NULL, 0, NULL, 0}};
+  int letter;
+  *o = (struct options){.voxel = 0.0};
+  optind = 0;
+  opterr = 0;
+  while ((letter = getopt_long(argc, argv, ":o:", known, NULL)) != -1) {
+    switch (letter) {
+    case OUTPUT: o->output = optarg; break;
+    case EACH: o->each = optarg; break;
+    case VOXEL:
+      if (option_positive("--voxel", optarg, &o->voxel, err)) return err->code;
+      break;
+    case HELP: o->help = true; return FIRN_OK;
+    default:
+      return error_set(err, FIRN_EINPUT, "option '%s' is unknown or lacks its value; see 'firn help export'",
+                       argv[optind - 1]);
+    }
+  }
+  o->frames = argv + optind;
+  o->count = argc - optind;
+  if (o->count == 0) return error_set(err, FIRN_EINPUT, "no frame given; try 'firn help export'");
+  if (!o->output == !o->each)
+    return error_set(err, FIRN_EINPUT, "give a file to write to, -o OUT.ply, or a pattern with --each");
+  if (o->output && o->count > 1)
+    return error_set(err, FIRN_EINPUT, "there are %d frames; give a file for each, --each PATTERN", o->count);
+  return FIRN_OK;
+}
+
+static int write_vdb(const struct options *o, const char *frame_file, const char *path, struct error *err)
+{
+  struct frame *frame = NULL;
+  struct scene *scene = NULL;
+  int code = frame_read(&frame, frame_file, err);
+  const char *text = code ? NULL : frame->resolved ? frame->resolved : frame->scene;
+  if (text && scene_parse_stored(&scene, frame_file, text, NULL)) scene = NULL;
+  double voxel = o->voxel;
+  if (!(voxel > 0.0) && scene) voxel = 0.5 * scene->spacing;
+  if (!code && !(voxel > 0.0))
+    code = error_set(err, FIRN_EINPUT, "%s: the frame says nothing about the grid; give --voxel", frame_file);
+  if (!code) code = vdb_write(path, frame, scene, voxel, err);
+  scene_destroy(&scene);
+  frame_destroy(&frame);
+  return code;
+}
+
+static int write_particles(int format, const char *frame, const char *path, struct error *err)
+{
+  struct export_data *data = NULL;
+  int code = export_load(&data, frame, err);
+  if (!code) code = export_write(path, formats[format].writer, data, err);
+  export_destroy(&data);
+  return code;
+}
+
+static int write_one(const struct options *o, const char *frame, const char *path, struct error *err)
+{
+  const char *dot = strrchr(path, '.');
+  int k = 0;
+  while (dot && k < FORMATS && strcmp(dot, formats[k].suffix) != 0) k++;
+  if (!dot || k == FORMATS)
+    return error_set(err, FIRN_EINPUT, "%s: the suffix must be .ply, .vtp, .csv, .npz or .vdb", path);
+  const bool ours = file_begins_with(path, formats[k].start, strlen(formats[k].start));
+  const int code = file_check_replaceable(path, ours, "an export", err);
+  if (code) return code;
+  return formats[k].writer ? write_particles(k, frame, path, err) : write_vdb(o, frame, path, err);
+}
+
+static int write_all(const struct options *o, struct error *err)
+{
+  int code = FIRN_OK;
+  for (int k = 0; k < o->count && !code; k++) {
+    char *path = o->each ? sheet_numbered(o->each, k) : mem_strdup(o->output);
+    if (!path)
+      return error_set(err, FIRN_EINPUT, "--each '%s' is no pattern with one number, such as snow_%%04d.ply",
+                       o->each);
+    char *slash = strrchr(path, '/');
+    if (o->each && k == 0 && slash && slash != path) {
+      *slash = '\0';
+      code = file_make_folder(path, err);
+      *slash = '/';
+    }
+    if (!code) code = write_one(o, o->frames[k], path, err);
+    mem_free(path);
+  }
+  if (!code) log_info("%s: %d frame%s", o->each ? o->each : o->output, o->count, o->count == 1 ? "" : "s");
+  return code;
+}
+
+int cmd_export(int argc, char **argv)
+{
+  struct options options;
+  struct error err = {.code = FIRN_OK};
+  int code = read_options(argc, argv, &options, &err);
+  if (!code && options.help) {
+    fputs(usage, stdout);
+    return EXIT_SUCCESS;
+  }
+  if (!code) code = write_all(&options, &err);
+  return code ? launch_fail(NULL, &err) : EXIT_SUCCESS;
+}

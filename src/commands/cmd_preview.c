@@ -1,0 +1,45 @@
+/* firn preview FRAME... -o OUT.png: frames as a shaded picture or a contact sheet. One process, no MPI. */
+#include "commands/commands.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "commands/cmd_pictures.h"
+#include "render/sheet.h"
+#include "run/options.h"
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char usage[] = "usage: firn preview FRAME... -o OUT.png [OPTIONS]\n\n"
+                            "Draws the snow and the bodies of a frame in sunlight, within a second; of "
+                            "several frames a contact sheet, all\n"
+                            "under one camera and each with its time. The camera is --eye and --target, or "
+                            "the scene's, or one that sees\n"
+                            "all the snow.\n\n";
+
+int cmd_preview(int argc, char **argv)
+{
+  struct picture_args args;
+  struct sheet_layout layout;
+  struct picture_report report;
+  struct error err = {.code = FIRN_OK};
+  int code = picture_args_read(argc, argv, PICTURE_PREVIEW, &args, &err);
+  if (!code && args.help) {
+    fputs(usage, stdout);
+    picture_args_help(PICTURE_PREVIEW);
+    return EXIT_SUCCESS;
+  }
+  if (!code) code = sheet_draw(NULL, &args.sheet, &layout, &report, &err);
+  if (code) {
+    fprintf(stderr, "firn: %s\n", err.text);
+    return EXIT_FAILURE;
+  }
+  const int count = args.sheet.shot.frame_count;
+  if (args.sheet.each)
+    log_info("%s: %d files of %dx%d pixels", args.sheet.each, count, layout.panel_width, layout.panel_height);
+  else
+    log_info("%s: %d frame%s, %dx%d pixels", args.sheet.output, count, count == 1 ? "" : "s", layout.width,
+             layout.height);
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,56 @@
+/* firn render FRAME... -o OUT.png: frames by path tracing, on any number of ranks. */
+#include "commands/commands.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "commands/cmd_pictures.h"
+#include "decomposition/topology.h"
+#include "run/launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char usage[] =
+    "usage: firn render FRAME... -o OUT.png [OPTIONS]\n"
+    "       mpirun -n RANKS firn render ...\n\n"
+    "Traces light through the snow as a scattering volume, with sun, sky, ground and bodies (section 9 of "
+    "the 2013\n"
+    "paper). Of several frames it makes a sheet, or with --each a file for each. The picture has the same "
+    "bits on\n"
+    "any number of ranks and threads. A name that ends in .pfm gets linear floats.\n\n";
+
+static void tell(const struct picture_args *args, const struct sheet_layout *layout,
+                 const struct picture_report *report)
+{
+  const int count = args->sheet.shot.frame_count;
+  const double pixels = (double)layout->panel_width * layout->panel_height * count;
+  log_info("%s: %d frame%s, %dx%d pixels, %.1f paths a pixel, mean error %.3f, grid %.1f MB, %.1f s",
+           args->sheet.each ? args->sheet.each : args->sheet.output, count, count == 1 ? "" : "s",
+           args->sheet.each ? layout->panel_width : layout->width,
+           args->sheet.each ? layout->panel_height : layout->height, (double)report->samples / pixels,
+           report->error, 1e-6 * report->bytes, report->seconds);
+}
+
+int cmd_render(int argc, char **argv)
+{
+  struct picture_args args;
+  struct sheet_layout layout;
+  struct picture_report report;
+  struct error err = {.code = FIRN_OK};
+  struct comm comm;
+  int code = picture_args_read(argc, argv, PICTURE_RENDER, &args, &err);
+  if (!code && args.help) {
+    fputs(usage, stdout);
+    picture_args_help(PICTURE_RENDER);
+    return EXIT_SUCCESS;
+  }
+  comm_start(&comm, &argc, &argv);
+  log_configure(args.quiet ? LOG_WARN : LOG_INFO, comm.rank, comm_abort);
+  mem_free(topology_plan(&comm, args.threads, BIND_AUTO));
+  if (!code) code = sheet_draw(&comm, &args.sheet, &layout, &report, &err);
+  if (!code) tell(&args, &layout, &report);
+  const int exit_code = code ? launch_fail(&comm, &err) : EXIT_SUCCESS;
+  comm_stop(&comm);
+  return exit_code;
+}

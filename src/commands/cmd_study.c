@@ -1,0 +1,193 @@
+/* `firn study`: many runs of one scene, made, looked up by job scripts, and brought together. Starts no MPI:
+ * the runs themselves are jobs (jobs/sweep.sh, jobs/scaling.sh). */
+#include "base/log.h"
+#include "base/memory.h"
+#include "commands/commands.h"
+#include "io/scene/scene.h"
+#include "run/options.h"
+#include "run/study.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: firn study sweep SCENE.yml -o FOLDER KEY=A,B,C... [-- ARGUMENTS OF firn run]\n"
+    "       firn study sweep SCENE.yml -o FOLDER TABLE.csv [-- ARGUMENTS OF firn run]\n"
+    "       firn study strong|weak SCENE.yml -o FOLDER --ranks 1,2,4,8 [-- ARGUMENTS OF firn run]\n"
+    "       firn study list FOLDER\n"
+    "       firn study arguments FOLDER RUN\n"
+    "       firn study collect FOLDER [--columns NAMES]\n"
+    "\n"
+    "Many runs of one scene in one folder. jobs/sweep.sh and jobs/scaling.sh do all of this in one command, "
+    "with\n"
+    "Slurm or without.\n"
+    "\n"
+    "  sweep      every combination of the values of some keys, or one run a row of a table whose first "
+    "line\n"
+    "             names the keys\n"
+    "  strong     the scene as it is on each number of ranks\n"
+    "  weak       the scene once a rank, side by side (domain.copies), on each number of ranks; and each "
+    "size once\n"
+    "             more on another number, to compare the bits\n"
+    "  list       number and ranks of each run (0: as many as the job has)\n"
+    "  arguments  what to give to firn run for one of them, one word a line\n"
+    "  collect    FOLDER/results.csv and pictures from the runs that are done; may be called at any time\n"
+    "\n"
+    "  -o FOLDER        where the study and its runs are kept\n"
+    "  --ranks LIST     rising numbers of ranks\n"
+    "  --columns NAMES  what a sweep shows, with commas between: columns of history.csv (their last value),\n"
+    "                   run.KEY of run.json such as run.seconds.stepping, and frame.FIELD.HOW of the last "
+    "frame,\n"
+    "                   with HOW min, max, mean or sum, such as frame.position_y.max or frame.density.mean\n";
+
+struct options {
+  const char *folder, *ranks, *columns;
+  char **words; /* what is neither option nor behind -- */
+  int word_count;
+  char **rest; /* behind -- */
+  int rest_count;
+  bool help;
+};
+
+/* Words behind "--" are firn run's; getopt must not look at them. */
+static int split_at_dashes(int argc, char **argv, struct options *o)
+{
+  for (int k = 1; k < argc; k++)
+    if (strcmp(argv[k], "--") == 0) {
+      o->rest = argv + k + 1;
+      o->rest_count = argc - k - 1;
+      return k;
+    }
+  return argc;
+}
+
+static int read_options(int argc, char **argv, struct options *o, struct error *err)
+{
+  static const struct option known[] = {{"output", required_argument, NULL, 'o'},
+                                        {"ranks", required_argument, NULL, 'r'},
+                                        {"columns", required_argument, NULL, 'c'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
+  *o = (struct options){0};
+  argc = split_at_dashes(argc, argv, o);
+  optind = 0;
+  opterr = 0;
+  for (int c; (c = getopt_long(argc, argv, "o:", known, NULL)) != -1;) {
+    switch (c) {
+    case 'o': o->folder = optarg; break;
+    case 'r': o->ranks = optarg; break;
+    case 'c': o->columns = optarg; break;
+    case 'h': o->help = true; return FIRN_OK;
+    default:
+      return error_set(err, FIRN_EINPUT,
+                       "study: option \"%s\" is unknown or lacks its value; see firn help study",
+                       argv[optind - 1]);
+    }
+  }
+  o->words = argv + optind;
+  o->word_count = argc - optind;
+  if (o->word_count == 0) return error_set(err, FIRN_EINPUT, "study: what to do? see firn help study");
+  return FIRN_OK;
+}
+
+/* Every run's scene is read now, so that a mistake shows before any job waits in a queue. */
+static int check_runs(const struct study *s, struct error *err)
+{
+  char *text = NULL;
+  int code = scene_file_text(&text, s->scene, err);
+  for (int k = 0; k < s->run_count && !code; k++) {
+    char **assignments = study_assignments(s, k);
+    const char **overrides = mem_alloc((size_t)(s->key_count + s->argument_count), sizeof *overrides);
+    int count = 0;
+    for (int a = 0; a + 1 < s->argument_count; a++)
+      if (strcmp(s->arguments[a], "--set") == 0) overrides[count++] = s->arguments[a + 1];
+    for (int key = 0; key < s->key_count; key++) overrides[count++] = assignments[key];
+    struct scene *scene = NULL;
+    code = scene_parse(&scene, s->scene, text, overrides, count, err);
+    if (!code && s->kind == STUDY_WEAK) code = scene_load(scene, NULL, err);
+    if (code) error_prefix(err, "run %d of the study", k);
+    scene_destroy(&scene);
+    mem_free(overrides);
+    study_free_words(assignments, s->key_count);
+  }
+  mem_free(text);
+  return code;
+}
+
+static int make(const struct options *o, enum study_kind kind, struct error *err)
+{
+  struct study *s = NULL;
+  int code = FIRN_OK;
+  if (o->word_count < 2 || !o->folder)
+    return error_set(err, FIRN_EINPUT, "study: %s needs a scene and -o FOLDER; see firn help study",
+                     study_kinds[kind]);
+  const char *scene = o->words[1];
+  if (kind == STUDY_SWEEP && o->word_count < 3)
+    code = error_set(err, FIRN_EINPUT, "study: sweep what? give KEY=A,B,C or a table in CSV");
+  else if (kind == STUDY_SWEEP)
+    code = study_sweep(&s, scene, o->words + 2, o->word_count - 2, err);
+  else if (!o->ranks || o->word_count > 2)
+    code = error_set(err, FIRN_EINPUT, "study: %s needs one scene and --ranks 1,2,4,8", study_kinds[kind]);
+  else
+    code = study_scaling(&s, kind, scene, o->ranks, err);
+  if (code) return code;
+  s->folder = mem_strdup(o->folder);
+  s->argument_count = o->rest_count;
+  s->arguments = mem_alloc((size_t)o->rest_count, sizeof *s->arguments);
+  for (int k = 0; k < o->rest_count; k++) s->arguments[k] = mem_strdup(o->rest[k]);
+  code = check_runs(s, err);
+  if (!code) code = study_write(s, err);
+  if (!code) log_info("%s: %d runs to do", s->folder, s->run_count);
+  study_destroy(&s);
+  return code;
+}
+
+static int print_arguments(const struct options *o, const struct study *s, struct error *err)
+{
+  int64_t run;
+  if (o->word_count != 3)
+    return error_set(err, FIRN_EINPUT, "study: arguments needs the folder and the number of a run");
+  const int code = option_count("study: the run", o->words[2], 0, s->run_count - 1, &run, err);
+  if (!code) study_print_arguments(s, (int)run, stdout);
+  return code;
+}
+
+static int look(const struct options *o, struct error *err)
+{
+  const char *verb = o->words[0];
+  const bool list = strcmp(verb, "list") == 0, collect = strcmp(verb, "collect") == 0;
+  struct study *s = NULL;
+  if (!list && !collect && strcmp(verb, "arguments") != 0)
+    return error_set(err, FIRN_EINPUT,
+                     "study: \"%s\" is neither sweep, strong, weak, list, arguments nor collect", verb);
+  if (o->word_count < 2 || (o->word_count > 2 && (list || collect)))
+    return error_set(err, FIRN_EINPUT, "study: %s needs the folder of a study", verb);
+  int code = study_read(&s, o->words[1], err);
+  for (int k = 0; list && !code && k < s->run_count; k++) printf("%d %d\n", k, s->runs[k].ranks);
+  if (!list && !collect && !code) code = print_arguments(o, s, err);
+  if (collect && !code)
+    code = s->kind == STUDY_SWEEP ? study_collect_sweep(s, o->columns, stdout, err)
+                                  : study_collect_scaling(s, stdout, err);
+  study_destroy(&s);
+  return code;
+}
+
+int cmd_study(int argc, char **argv)
+{
+  struct options options;
+  struct error err = {0};
+  int code = read_options(argc, argv, &options, &err);
+  if (!code && options.help) {
+    fputs(usage, stdout);
+    return EXIT_SUCCESS;
+  }
+  if (!code) {
+    int kind = 0;
+    while (kind < STUDY_KINDS && strcmp(options.words[0], study_kinds[kind]) != 0) kind++;
+    code = kind < STUDY_KINDS ? make(&options, (enum study_kind)kind, &err) : look(&options, &err);
+  }
+  if (code) fprintf(stderr, "firn: %s\n", err.text);
+  return code ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,380 @@
+/* Heat between particles and nodes (docs/method.md, heat): what nodes hold of it, conduction, and the new
+ * enthalpies. Liquid particles also get their volume and position here, which follow the grid and not the
+ * particle's own history. */
+#include "base/fmath.h"
+#include "kernels/cell.h"
+
+#include <math.h>
+
+/* Of a batch: melted share, heat capacity, T - T_melt. */
+struct warmth {
+  vd melted, capacity, temperature;
+};
+
+static inline struct warmth warmth_of(const struct heat_law *law, vd u)
+{
+  const vd zero = vd_set(0.0), latent = vd_set(law->latent);
+  struct warmth w;
+  w.melted = vd_min(vd_max(u / latent, zero), vd_set(1.0));
+  w.capacity = vd_fma(w.melted, vd_set(law->c_liquid - law->c_solid), vd_set(law->c_solid));
+  w.temperature = vd_min(u, zero) / vd_set(law->c_solid) + vd_max(u - latent, zero) / vd_set(law->c_liquid);
+  return w;
+}
+
+/* V = V0 J_E J_P. */
+static vd volume_now(const struct transfer *t, const struct batch *batch)
+{
+  const struct particles *p = t->p;
+  vd f[9], plastic = batch_load(p->jp, batch);
+  for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
+  if (!t->snow_alone) {
+    uint32_t material[LANES];
+    batch_indices(t, batch, material);
+    const vd from_log = vd_exp(plastic);
+    for (int l = 0; l < LANES; l++)
+      if (models[t->materials[material[l]].model]->log_volume) plastic[l] = from_log[l];
+  }
+  const vd j = f[0] * (f[4] * f[8] - f[5] * f[7]) - f[1] * (f[3] * f[8] - f[5] * f[6]) +
+               f[2] * (f[3] * f[7] - f[4] * f[6]);
+  return batch_constant(p->volume, batch) * j * plastic;
+}
+
+/* Records of particles [s, s + n): heat to the first, the space they fill to the second. */
+static void prepare_heat(const struct heat_arguments *a, int32_t s, int32_t n, struct records *heat,
+                         struct records *space)
+{
+  const struct transfer *t = a->transfer;
+  const struct particles *p = t->p;
+  const struct grid_geometry *geometry = &t->grid->geometry;
+  const vd zero = vd_set(0.0), conducted = vd_set(1.0 - a->law->heat_mix / 3.0);
+  for (int32_t i = 0; i < n; i += LANES) {
+    const struct batch batch = batch_at(t, s + i, n - i);
+    const struct warmth w = warmth_of(a->law, batch_load(p->enthalpy, &batch));
+    const vd m = batch_constant(p->mass, &batch), volume = volume_now(t, &batch),
+             solid = batch_constant(p->conductivity, &batch);
+    const vd kappa = vd_fma(w.melted, vd_set(a->law->kappa_liquid) - solid, solid), c = m * w.capacity;
+    vd_store_some(a->conduction + s + i, kappa * volume * conducted, batch.count);
+    vd x[3], none[3][3] = {{zero}}, widths[3][3] = {{zero}};
+    const vd held[3] = {c * w.temperature, kappa * volume, m * batch_load(p->liquid, &batch)},
+             nothing[3] = {zero, zero, zero};
+    batch_positions(t, &batch, x);
+    stencil_weigh(t, x, GRADIENT, heat + i / LANES);
+    stencil_values(heat + i / LANES, c, held, none);
+    if (!space) continue;
+    for (int k = 0; k < 3; k++) widths[k][geometry->axis[k]] = volume * vd_set(geometry->inverse);
+    stencil_weigh(t, x, GRADIENT, space + i / LANES);
+    stencil_values(space + i / LANES, volume, nothing, widths);
+  }
+}
+
+void KERNEL(p2g_heat)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct heat_arguments *a = arguments;
+  struct workspace *w = &worker->work;
+  struct grid *g = a->transfer->grid;
+  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
+  if (g->plane_cell[plane] == end) return;
+  const int64_t field_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
+  const int fields = a->space ? 2 : 1;
+  memset(w->q, 0, (size_t)(fields * field_doubles) * sizeof(double));
+  struct span span[2];
+  bool continued = false;
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
+    prepare_heat(a, s, g->cell_start[pass_end] - s, w->records[0], a->space ? w->records[1] : NULL);
+    while (c < pass_end) {
+      const int32_t run = stencil_run_end(g, c, pass_end);
+      const bool goes_on = stencil_goes_on(g, c, run, end);
+      for (int f = 0; f < fields; f++) {
+        span_begin(&span[f], continued);
+        for (int32_t k = c; k < run; k++) {
+          double *corner = span[f].node[0][g->cell_z[k] % TILE_Z];
+          const uint32_t first = (uint32_t)(g->cell_start[k] - s),
+                         last = (uint32_t)(g->cell_start[k + 1] - s);
+          if (f == 0)
+            scatter_cell(w->records[0], first, last, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, 4, true,
+                         false);
+          else
+            scatter_cell(w->records[1], first, last, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, 4, true, true);
+        }
+        span_flush(&span[f], g, c, foot_count, goes_on, w->q + f * field_doubles);
+      }
+      continued = goes_on;
+      c = run;
+    }
+  }
+  scatter_plane_end(g, plane, NODE_HEAT, w->q);
+  if (a->space) scatter_plane_end(g, plane, NODE_SPACE, w->q + field_doubles);
+}
+
+/* The unknown is channel 1 of its field. */
+static inline void load_rows(const struct cell_place *place, const double *field, v4 rows[16])
+{
+  double nodes[256];
+  cell_load(place, field, nodes);
+  for (int k = 0; k < 16; k++) {
+    const double *n = nodes + 16 * k;
+    rows[k] = (v4){n[1], n[5], n[9], n[13]};
+  }
+}
+
+/* Adds conduction through one particle to `out`: k grad w (grad w . rows). */
+static inline void conduct(const struct cell_weights *w, double k, const v4 rows[16], v4 out[16])
+{
+  const v4 wz = v4_load(w->z), dz = v4_load(w->z + 4), zero = v4_set(0.0);
+  v4 along_x = zero, along_y = zero, along_z = zero;
+  for (int a = 0; a < 4; a++) {
+    v4 plain = zero, turned = zero;
+    for (int b = 0; b < 4; b++) {
+      plain = v4_fma(v4_set(w->y[b]), rows[4 * a + b], plain);
+      turned = v4_fma(v4_set(w->y[4 + b]), rows[4 * a + b], turned);
+    }
+    along_x = v4_fma(v4_set(w->x[4 + a]), plain, along_x);
+    along_y = v4_fma(v4_set(w->x[a]), turned, along_y);
+    along_z = v4_fma(v4_set(w->x[a]), plain, along_z);
+  }
+  const v4 x = v4_set(k * v4_sum(along_x * wz)) * wz, y = v4_set(k * v4_sum(along_y * wz)) * wz,
+           z = v4_set(k * v4_sum(along_z * dz)) * dz;
+  for (int a = 0; a < 4; a++) {
+    const v4 plain = v4_fma(v4_set(w->x[4 + a]), x, v4_set(w->x[a]) * z), turned = v4_set(w->x[a]) * y;
+    for (int b = 0; b < 4; b++)
+      out[4 * a + b] = v4_fma(v4_set(w->y[b]), plain, v4_fma(v4_set(w->y[4 + b]), turned, out[4 * a + b]));
+  }
+}
+
+static void weigh_pass(const struct transfer *t, int32_t s, int32_t n, struct records *rec)
+{
+  for (int32_t i = 0; i < n; i += LANES) {
+    const struct batch batch = batch_at(t, s + i, n - i);
+    vd x[3];
+    batch_positions(t, &batch, x);
+    stencil_weigh(t, x, GRADIENT, rec + i / LANES);
+  }
+}
+
+void KERNEL(heat_product)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct heat_arguments *h = arguments;
+  struct workspace *w = &worker->work;
+  struct grid *g = h->transfer->grid;
+  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
+  if (g->plane_cell[plane] == end) return;
+  memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
+  const double scale = g->geometry.inverse * g->geometry.inverse;
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
+    weigh_pass(h->transfer, s, g->cell_start[pass_end] - s, w->records[0]);
+    for (; c < pass_end; c++) {
+      const struct cell_place place = cell_place(g, plane, c);
+      v4 rows[16], out[16];
+      double nodes[256] = {0};
+      for (int k = 0; k < 16; k++) out[k] = v4_set(0.0);
+      load_rows(&place, g->node[h->in], rows);
+      for (int32_t i = g->cell_start[c]; i < g->cell_start[c + 1]; i++) {
+        const struct cell_weights weights = cell_weights(w->records[0], (uint32_t)(i - s));
+        conduct(&weights, h->conduction[i] * scale, rows, out);
+      }
+      for (int k = 0; k < 64; k++) nodes[4 * k + 1] = out[k / 4][k % 4];
+      cell_add(&place, foot_count, 1.0, nodes, w->q);
+    }
+  }
+  scatter_plane_end(g, plane, h->out, w->q);
+}
+
+/* One bit for each body that a cell's particles could touch; a body beyond the 64th is always taken as near.
+ */
+static uint64_t near_bodies(const struct transfer *t, int32_t plane, int32_t cell)
+{
+  const struct grid *g = t->grid;
+  const struct grid_geometry *geometry = &g->geometry;
+  const int32_t index[3] = {g->first + plane, g->cell_y[cell], g->cell_z[cell]};
+  double center[3];
+  uint64_t near = 0;
+  for (int a = 0; a < 3; a++)
+    center[geometry->axis[a]] = geometry->lower[a] + geometry->spacing * (index[a] + 0.5);
+  for (int k = 0; k < t->pose_count && k < 64; k++)
+    if (body_may_touch(&t->poses[k], center, 0.87 * geometry->spacing)) near |= (uint64_t)1 << k;
+  return near;
+}
+
+static void collide(const struct transfer *t, uint64_t near, const double x[3], double v[3])
+{
+  for (int k = 0; k < t->pose_count; k++)
+    if (k >= 64 || near >> k & 1)
+      body_collide_with(&t->poses[k], x, v, t->poses[k].body->liquid_friction, NULL);
+}
+
+/* Where a liquid particle goes and what volume it has: those of the grid. */
+static void move_liquid(const struct heat_arguments *h, int32_t i, double j, const double velocity[3],
+                        double density, uint64_t near, struct step_result *result)
+{
+  const struct transfer *t = h->transfer;
+  const struct grid_geometry *geometry = &t->grid->geometry;
+  struct particles *next = t->next->p;
+  const int32_t slot = t->slot[i];
+  double x[3], v[3] = {velocity[0], velocity[1], velocity[2]}, widest = h->law->rho_liquid / density;
+  if (!(widest > 1.0)) widest = 1.0; /* a gap is no larger than the grid sees */
+  if (j > widest) j = widest;
+  if (!(j >= 0.2)) {
+    j = 0.2;
+    result->limited++;
+  }
+  const double root = fmath_cbrt(j);
+  for (int k = 0; k < 9; k++) next->fe[k][i] = k % 4 == 0 ? root : 0.0;
+  next->jp[i] = t->snow_alone || !models[t->materials[t->p->material[t->home[i]]].model]->log_volume;
+  if (next->shear) next->shear[i] = 0.0;
+  if (next->flow) next->flow[i] = 0.0;
+  bool crosses = false, is_finite = true;
+  for (int d = 0; d < 3; d++) x[d] = t->p->x[d][slot];
+  collide(t, near, x, v);
+  for (int d = 0; d < 3; d++) {
+    crosses = crosses || t->dt * v[d] > geometry->spacing || t->dt * v[d] < -geometry->spacing;
+    is_finite = is_finite && v[d] * 0.0 == 0.0;
+    next->x[d][i] = x[d] = x[d] + t->dt * v[d];
+  }
+  const enum trouble trouble = is_finite ? crosses ? TROUBLE_CROSSING : TROUBLE_NONE : TROUBLE_NOT_FINITE;
+  if (trouble > result->trouble) {
+    result->trouble = trouble;
+    result->trouble_particle = i;
+  }
+  t->next->key[i] = grid_key_of(geometry, x);
+  result->outside += t->next->key[i] == UINT64_MAX;
+}
+
+/* The new enthalpy, and whether the particle changes its phase with it. */
+static void warm(const struct heat_arguments *h, int32_t i, double change, double mixed,
+                 struct step_result *result, struct worker *worker)
+{
+  const struct transfer *t = h->transfer;
+  const struct heat_law *law = h->law;
+  const int32_t slot = t->slot[i];
+  const double u = t->p->enthalpy[slot], mass = t->p->mass[t->home[i]], was = t->p->liquid[slot];
+  const double now = u + heat_capacity(law, u) * (change - mixed * heat_temperature(law, u));
+  const bool melts = was == 0.0 && now >= law->latent, freezes = was != 0.0 && now <= 0.0;
+  t->next->p->enthalpy[i] = now;
+  t->next->p->liquid[i] = was;
+  result->melted += melts;
+  result->frozen += freezes;
+  if (melts) exact_add(&worker->melted, mass);
+  if (freezes) exact_add(&worker->frozen, mass);
+  if (freezes && t->want_sound) { /* the next step has it as a solid without history */
+    uint32_t material[LANES];
+    for (int l = 0; l < LANES; l++) material[l] = t->p->material[t->home[i]];
+    const struct snow_lanes m = snow_gather(t->materials, material);
+    const double modulus = m.lambda[0] + 2.0 * m.mu[0];
+    const double sound = sqrt(modulus * t->p->stiffness[t->home[i]] * t->p->volume[t->home[i]] / mass);
+    if (sound > result->max_sound) result->max_sound = sound;
+  }
+  if (t->next->key[i] != UINT64_MAX) result->liquid += melts || (was != 0.0 && !freezes);
+  if (now * 0.0 != 0.0 && result->trouble < TROUBLE_NOT_FINITE) {
+    result->trouble = TROUBLE_NOT_FINITE;
+    result->trouble_particle = i;
+  }
+}
+
+void KERNEL(g2p_heat)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct heat_arguments *h = arguments;
+  const struct transfer *t = h->transfer;
+  struct workspace *w = &worker->work;
+  const struct grid *g = t->grid;
+  const struct liquid *liquid = h->liquid;
+  const int32_t end = g->plane_cell[plane + 1];
+  const int64_t changed_before = worker->result.melted + worker->result.frozen;
+  const double per_volume = g->geometry.inverse * g->geometry.inverse * g->geometry.inverse;
+  for (int32_t c = g->plane_cell[plane]; c < end;) {
+    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_GATHER), s = g->cell_start[c];
+    weigh_pass(t, s, g->cell_start[pass_end] - s, w->records[0]);
+    for (; c < pass_end; c++) {
+      const struct cell_place place = cell_place(g, plane, c);
+      const int32_t wet = liquid ? liquid->of_cell[c] : -1;
+      double nodes[256], velocity[256];
+      cell_load(&place, g->node[NODE_SPACE], nodes);
+      if (wet >= 0) cell_load(&place, g->node[NODE_VELOCITY], velocity);
+      const uint64_t near = wet >= 0 ? near_bodies(t, plane, c) : 0;
+      for (int32_t i = g->cell_start[c]; i < g->cell_start[c + 1]; i++) {
+        const struct cell_weights weights = cell_weights(w->records[0], (uint32_t)(i - s));
+        const v4 value = cell_value(&weights, nodes);
+        if (t->p->liquid[t->slot[i]] != 0.0) {
+          const v4 v = cell_value(&weights, velocity);
+          move_liquid(h, i, liquid->cell[wet].j_next, (const double[3]){v[1], v[2], v[3]},
+                      value[2] * per_volume, near, &worker->result);
+        }
+        warm(h, i, value[0], value[1], &worker->result, worker);
+      }
+    }
+  }
+  if (grid_plane_is_shared(g, plane))
+    worker->result.shared_changed += worker->result.melted + worker->result.frozen - changed_before;
+}
+
+/* --- nodes
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* C and y of a node; y is 0 where no particle has weight to speak of. */
+static inline bool node_heat(const double *heat, double *capacity, double *y)
+{
+  const bool there = heat[0] >= GRID_LEAST_MASS;
+  *capacity = heat[0];
+  *y = there ? heat[1] / heat[0] : 0.0;
+  return there;
+}
+
+void KERNEL(heat_begin)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct heat_arguments *h = arguments;
+  double *const *node = h->transfer->grid->node;
+  const double dt = h->transfer->dt;
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += 4) {
+    double capacity, y;
+    const bool there = node_heat(node[NODE_HEAT] + k, &capacity, &y);
+    const double gained = there && h->space ? dt * node[NODE_SPACE][k + 1] / capacity : 0.0;
+    v4_store(node[NODE_WARM] + k, (v4){0.0, y, 0.0, 0.0});
+    v4_store(node[NODE_STAR] + k, (v4){0.0, y, 0.0, 0.0});
+    v4_store(node[NODE_RIGHT] + k, (v4){0.0, y + gained, 0.0, 0.0});
+  }
+}
+
+void KERNEL(heat_loss)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct heat_arguments *h = arguments;
+  double *const *node = h->transfer->grid->node;
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += 4)
+    node[h->out][k + 1] += node[NODE_SPACE][k] * node[h->in][k + 1];
+}
+
+/* 1 - exp(-x) for x >= 0. */
+static inline vd decayed(vd x)
+{
+  const vd one = vd_set(1.0);
+  return vd_select(x < one, -vd_expm1(-vd_min(x, one)), one - vd_exp(-vd_min(x, vd_set(700.0))));
+}
+
+void KERNEL(heat_end)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct heat_arguments *h = arguments;
+  const struct grid *g = h->transfer->grid;
+  const double inverse = g->geometry.inverse, rate = h->law->heat_mix * h->transfer->dt * (inverse * inverse);
+  for (int32_t tile = begin; tile < end; tile++) {
+    double gained = 0.0;
+    for (int n = 0; n < TILE_NODES; n += LANES) {
+      const int64_t first = (int64_t)tile * TILE_DOUBLES + 4 * n;
+      vd x = vd_set(0.0);
+      for (int l = 0; l < LANES; l++) {
+        const double *heat = g->node[NODE_HEAT] + first + 4 * l;
+        if (heat[0] >= GRID_LEAST_MASS) x[l] = rate * heat[2] / heat[0];
+      }
+      const vd mixed = decayed(x);
+      for (int l = 0; l < LANES; l++) {
+        const int64_t k = first + 4 * l;
+        const double capacity = g->node[NODE_HEAT][k], y = g->node[NODE_STAR][k + 1],
+                     change = g->node[NODE_WARM][k + 1] - y, q = mixed[l];
+        v4_store(g->node[NODE_SPACE] + k, (v4){change + q * y, q, g->node[NODE_MOMENTUM][k], 0.0});
+        gained += capacity * change;
+      }
+    }
+    if (worker->counts) exact_add(&worker->sum[0], gained);
+  }
+}

@@ -1,0 +1,283 @@
+/* The inner loops, built once for each instruction set and picked at run time.
+ *
+ * A kernel sees only the plain structures below: sorted particles, the grid, one plane of cells or some tiles
+ * of nodes at a time. It neither allocates nor communicates. A plane's work depends on that plane's particles
+ * alone, so ranks and threads may share planes out in any way without changing a bit.
+ *
+ * A new kernel is a file and one row of the lists below. */
+#ifndef FIRN_KERNELS_KERNELS_H
+#define FIRN_KERNELS_KERNELS_H
+
+#include "base/error.h"
+#include "base/exactsum.h"
+#include "bodies/body.h"
+#include "bodies/tally.h"
+#include "grid/grid.h"
+#include "grid/particles.h"
+#include "kernels/liquid.h"
+#include "material/heat.h"
+#include "material/models.h"
+#include "material/tangent.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum measured {
+  MEASURED_MASS,
+  MEASURED_MOMENTUM,
+  MEASURED_ANGULAR = MEASURED_MOMENTUM + 3,
+  MEASURED_KINETIC = MEASURED_ANGULAR + 3,
+  MEASURED_ELASTIC,
+  MEASURED_POTENTIAL,
+  MEASURED_HEAT,   /* enthalpy, where the scene has heat; J */
+  MEASURED_LIQUID, /* volume of liquid, likewise; m^3 */
+  MEASURED_COUNT
+};
+
+/* Of a step, for the budget of energy. */
+enum energy {
+  ENERGY_AFTER,   /* J, kinetic + elastic + potential of the new state, elastic as it was before yielding */
+  ENERGY_PLASTIC, /* J, elastic that yielding took */
+  ENERGY_COUNT
+};
+
+/* Why a step cannot be accepted, and the particle that shows it. */
+enum trouble { TROUBLE_NONE, TROUBLE_GRADIENT, TROUBLE_INVERTED, TROUBLE_CROSSING, TROUBLE_NOT_FINITE };
+
+struct step_result {      /* of P2G and G2P over some planes */
+  double max_speed;       /* m/s, particles at n+1 */
+  double max_sound;       /* m/s */
+  int64_t plastic;        /* particles clamped */
+  int64_t shared_plastic; /* those of them whose stencil touches a plane shared with another rank */
+  int64_t limited; /* particles in which a limit of ours acted: on hardening, or on the volume of water or
+                      liquid */
+  int64_t outside;
+  int64_t contacts;       /* particles that a body acted on */
+  int64_t melted, frozen; /* particles that change their phase at the end of the step */
+  int64_t liquid;         /* particles that are liquid then */
+  int64_t shared_changed; /* changes of phase in stencils that touch a plane shared with another rank */
+  enum trouble trouble;
+  int32_t trouble_particle; /* in sorted order */
+};
+
+enum { KEPT_GENERAL = 24 }; /* doubles a particle */
+enum {
+  SINGLE_PLACE,
+  SINGLE_AXES = 3,
+  SINGLE_TANGENT = 12,
+  SINGLE_SNOW = 18,
+  SINGLE_GENERAL = 27
+}; /* floats */
+
+/* What the solve needs of each particle, in the order of the step, times V0: the principal axes U of F_E, and
+ * for snow its stretches and hardened moduli, for other models the tangent's coefficients (tangent.h). The
+ * arrays are those of the next state, which waits for G2P, and some more where these are not enough. */
+struct kept {
+  double *u[9];
+  union {
+    struct {
+      double *sigma[3], *mu, *lambda;
+    };
+    struct {
+      double *d[6], *pair[9];
+    };
+  };
+  double *more[KEPT_GENERAL - STATE_SPARES];
+  int32_t more_capacity;
+  /* The same in single precision, two to an array of doubles, for a mixed solve: the place in the cell along
+   * each grid axis (hessian_mixed.c), U, and sigma, mu, lambda and lambda (J - 1), or d and pair. */
+  float *single[SINGLE_GENERAL];
+};
+
+/* Arrays that particles are loaded from, for prefetching. */
+struct arrays {
+  int count;
+  const double *at[64];
+};
+
+struct transfer {
+  struct grid *grid;
+  struct particles *p;
+  struct next *next;
+  struct kept kept;
+  /* Where the k-th particle in the order (cell, id) is in p: its state, and its constants. */
+  const int32_t *slot, *home;
+  struct arrays by_slot, by_home;
+  const struct material_constants *materials;
+  int material_count;
+  bool snow_alone; /* all materials are snow: the kernels take snow's own ways */
+  const struct body_pose *poses;
+  int pose_count;
+  double dt;
+  double gravity[3];
+  double flip;                 /* fraction; 0 is PIC */
+  bool affine;                 /* APIC */
+  bool mls;                    /* force and velocity gradient from the affine matrix */
+  bool implicit;               /* keep what the solve needs, */
+  bool mixed;                  /* in single precision */
+  bool want_sound;             /* fill step_result.max_sound */
+  bool measuring;              /* fill the worker's `measured` */
+  bool budget;                 /* fill the worker's `energy` */
+  const struct heat_law *heat; /* NULL: no particle is liquid */
+};
+
+/* Points `kept`, `by_slot` and `by_home` at the arrays as they are now. */
+void transfer_point(struct transfer *t);
+void transfer_free(struct transfer *t);
+
+/* Forces ride along with the momentum in one scatter where v(n) is not wanted apart. */
+static inline bool transfer_is_fused(const struct transfer *t)
+{
+  return t->affine ? t->mls : t->flip == 0.0;
+}
+
+/* Particles keep a part of their own velocity. */
+static inline bool transfer_is_flip(const struct transfer *t)
+{
+  return !t->affine && t->flip != 0.0;
+}
+
+struct records; /* of kernels/stencil.h */
+
+/* Buffers of one worker; workspace_fit() grows them to the grid. */
+struct workspace {
+  struct records *records[2];
+  double *out[2];
+  double *q;
+  int64_t record_capacity /* particles */, q_capacity;
+};
+
+void workspace_fit(struct workspace *w, const struct grid *grid);
+/* Room for the sums of a plane that has so many tiles. */
+void workspace_fit_tiles(struct workspace *w, int32_t footprint);
+void workspace_free(struct workspace *w);
+
+enum { WORKER_SUMS = 8 };
+
+/* One thread's buffers, and what it found. */
+struct worker {
+  struct workspace work;
+  struct step_result result;
+  struct exact_sum measured[MEASURED_COUNT];
+  struct exact_sum melted, frozen;   /* kg, of this step */
+  struct exact_sum sum[WORKER_SUMS]; /* of a tile kernel */
+  struct body_tally *bodies;         /* one a body; NULL where nothing is tallied */
+  struct exact_sum energy[ENERGY_COUNT];
+  bool counts; /* the tiles are this rank's own: they enter the sums */
+};
+
+/* `arguments` is what the kernel's row says. */
+typedef void plane_kernel(void *arguments, struct worker *worker, int32_t plane);
+typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, int32_t end);
+
+/* Over one plane of cells. */
+#define FIRN_PLANE_KERNELS(ROW)                                                                              \
+  ROW(p2g)             /* struct transfer: mass, momentum, force to NODE_MOMENTUM, NODE_VELOCITY */          \
+  ROW(p2g_mass)        /* struct transfer: mass alone to NODE_MOMENTUM, */                                   \
+  ROW(estimate_volume) /* struct transfer: and V0 from it (method.md, step 2) */                             \
+  ROW(g2p)             /* struct transfer: new state of its particles into t->next */                        \
+  ROW(hessian)         /* struct hessian_arguments: out += H in, */                                          \
+  ROW(hessian_mixed)   /* and in single precision but for the sums */                                        \
+  ROW(p2g_heat)        /* struct heat_arguments: heat and liquid mass to NODE_HEAT, space to NODE_SPACE */   \
+  ROW(heat_product)    /* struct heat_arguments: out += conduction of in */                                  \
+  ROW(g2p_heat)        /* struct heat_arguments: enthalpies, and all of liquid particles, into t->next */    \
+  ROW(liquid_tables)   /* struct liquid_arguments: what each cell pushes its nodes with, */                  \
+  ROW(liquid_sums)     /* struct liquid_arguments: its sums over cells to NODE_LIQUID and NODE_PRESSURE, */  \
+  ROW(liquid_begin)    /* struct liquid_arguments: and each cell's own numbers */                            \
+  ROW(liquid_divergence) /* struct liquid_arguments: j_next of each cell from the velocities `in` */         \
+  ROW(liquid_force)      /* struct liquid_arguments: out += D^T pressure */                                  \
+  ROW(liquid_product)    /* struct liquid_arguments: out += D^T [K D in] */
+
+/* Over nodes, tiles [begin, end). */
+#define FIRN_TILE_KERNELS(ROW)                                                                               \
+  ROW(velocity)    /* struct transfer: v(n) and v* */                                                        \
+  ROW(mix)         /* struct transfer: what FLIP gathers, before its g2p */                                  \
+  ROW(cr_product)  /* struct cr_vectors: A r, and its dot products */                                        \
+  ROW(cr_residual) /* struct cr_vectors: the first residual, and <x,x> */                                    \
+  ROW(cr_update)   /* struct cr_vectors: the next x, r, p and A p */                                         \
+  ROW(cr_step)     /* struct cr_vectors: all of a pipelined iteration, and its dot products */               \
+  ROW(cr_begin)    /* struct cr_vectors: the first residual with a right side of its own, <m,m> and <b,b> */ \
+  ROW(heat_begin)  /* struct heat_arguments: unknown and right side of the heat solve */                     \
+  ROW(heat_loss)   /* struct heat_arguments: out += G in */                                                  \
+  ROW(heat_end)    /* struct heat_arguments: what particles gather, and the heat that came in */             \
+  ROW(keep_star)   /* struct liquid_arguments: v* is kept, */                                                \
+  ROW(liquid_right) /* struct liquid_arguments: and the right side made of it and the pressures */           \
+  ROW(liquid_join)  /* struct liquid_arguments: out += NODE_PRESSURE */
+
+struct hessian_arguments {
+  struct transfer *transfer;
+  enum node_field in, out;
+  const unsigned char *solid; /* of each cell, whether it has solid particles; NULL: all have */
+};
+
+/* Heat of one step. */
+struct heat_arguments {
+  struct transfer *transfer;
+  const struct heat_law *law;
+  double *conduction;          /* [particles] kappa V of each, in order, less what heat_mix conducts */
+  bool space;                  /* NODE_SPACE is wanted: heat passes through surfaces */
+  const struct liquid *liquid; /* NULL: no particle is liquid */
+  enum node_field in, out;
+};
+
+struct liquid_arguments {
+  struct transfer *transfer;
+  const struct heat_law *law;
+  struct liquid *liquid;
+  double spread; /* share of the excess that is spread in this step */
+  double scale;  /* of the stiffness: 1 / beta, since the solve's factor has beta */
+  enum node_field in, out;
+};
+
+/* The vectors of a conjugate residual solve, as they are in the grid's tiles. W, the weight of the inner
+ * product, is the scalar of `weight`; a node whose scalar of `fixed` is not 0 keeps x. Scalars of the others
+ * are 0. */
+struct cr_vectors {
+  double *x, *r, *p, *ar, *ap;
+  double *aar, *aap; /* pipelined: aar is the product of A r as it came, without I and W */
+  const double *weight, *fixed;
+  const double *right, *measure; /* NULL: the right side is x at the start */
+  double factor;
+  double a, b;
+};
+
+/* The bare transfer pair on a dense grid of cells^3 cells, 8 particles each, sorted: the floor that `firn
+ * bench` measures against. */
+enum { BARE_PER_CELL = 8 };
+struct bare {
+  int32_t cells;
+  struct transfer *transfer; /* particles and geometry; the lower corner is 0 and the spacing 1 */
+  double *place;             /* [3 particles] x, y, z in cells, of the plain pair */
+  double *value;             /* [16 particles] four channels, then their x, y, z coefficients */
+  double *grid;              /* [4 (cells + 4)^3] */
+  double *out;               /* [16 particles] */
+};
+
+#define PLANE_MEMBER(kernel) plane_kernel *kernel;
+#define TILE_MEMBER(kernel)  tile_kernel *kernel;
+struct kernels {
+  const char *name;
+  FIRN_PLANE_KERNELS(PLANE_MEMBER)
+  FIRN_TILE_KERNELS(TILE_MEMBER)
+  void (*liquid_common)(struct liquid *liquid, const struct grid_geometry *geometry);
+  void (*bare_p2g)(struct bare *bare);
+  void (*bare_g2p)(struct bare *bare);
+  void (*plain_p2g)(struct bare *bare);
+  void (*plain_g2p)(struct bare *bare);
+};
+
+enum isa { ISA_PORTABLE, ISA_AVX2, ISA_AVX512, ISA_COUNT };
+
+/* The best that this machine runs; `firn` takes the least over all ranks. */
+enum isa isa_detect(void);
+
+/* The instruction set of this name; an unknown one is an error that lists them. */
+int isa_by_name(const char *name, enum isa *isa, struct error *err);
+
+/* An error if `wanted` is more than a machine has; ISA_COUNT wants nothing. */
+int isa_check(enum isa wanted, enum isa have, struct error *err);
+
+/* NULL if the build has no such kernels. */
+const struct kernels *kernels_get(enum isa isa);
+
+#endif

@@ -1,0 +1,255 @@
+/* Sums over the cells that liquid fills (liquid.h). A plane's cells are added in order to the plane's own
+ * tiles, and these to the grid as all sums are: neither ranks nor threads change a bit. */
+#include "kernels/cell.h"
+
+static struct cell_place place_of(const struct liquid *l, int32_t plane, const struct liquid_cell *cell)
+{
+  return (struct cell_place){cell->foot, l->foot_tile + (int64_t)l->plane_foot[plane] * MAX_SUPPORT, cell->y,
+                             cell->z};
+}
+
+/* What the cell's velocities are multiplied with. */
+static inline const double *push_of(const struct liquid *l, const struct liquid_cell *cell)
+{
+  return cell->table < 0 ? l->common_push : l->table + cell->table * LIQUID_TABLE;
+}
+
+/* Adds V w and V grad w of one point to the table. */
+static void add_point(const struct grid_geometry *geometry, const struct cell_weights *w, double volume,
+                      double *table)
+{
+  const double slope = volume * geometry->inverse;
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++)
+      for (int c = 0; c < 4; c++) {
+        double *to = table + 16 * (4 * a + b) + 4 * c;
+        to[0] += volume * (w->x[a] * w->y[b] * w->z[c]);
+        to[1 + geometry->axis[0]] += slope * (w->x[4 + a] * w->y[b] * w->z[c]);
+        to[1 + geometry->axis[1]] += slope * (w->x[a] * w->y[4 + b] * w->z[c]);
+        to[1 + geometry->axis[2]] += slope * (w->x[a] * w->y[b] * w->z[4 + c]);
+      }
+}
+
+/* Weights of the lattice points of a cell: at 1/4 and 3/4 of each axis. */
+static void lattice_weights(double weights[2][8])
+{
+  vd w[8], u = vd_set(0.25);
+  u[1] = 0.75;
+  stencil_weights(4, GRADIENT, u, w);
+  for (int k = 0; k < 2; k++)
+    for (int n = 0; n < 8; n++) weights[k][n] = w[n][k];
+}
+
+static void add_lattice(const struct grid_geometry *geometry, double weights[2][8], const double volume[8],
+                        double *table)
+{
+  for (int point = 0; point < 8; point++) {
+    struct cell_weights w;
+    memcpy(w.x, weights[point >> 2], sizeof w.x);
+    memcpy(w.y, weights[point >> 1 & 1], sizeof w.y);
+    memcpy(w.z, weights[point & 1], sizeof w.z);
+    if (volume[point] > 0.0) add_point(geometry, &w, volume[point], table);
+  }
+}
+
+/* The liquid particles of a cell, each with its present volume; returns the sum of these. */
+static double add_particles(const struct transfer *t, struct records *rec, int32_t cell, double *table)
+{
+  const struct grid *g = t->grid;
+  const int32_t s = g->cell_start[cell], n = g->cell_start[cell + 1] - s;
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; i += LANES) {
+    const struct batch batch = batch_at(t, s + i, n - i);
+    vd x[3];
+    batch_positions(t, &batch, x);
+    stencil_weigh(t, x, GRADIENT, rec);
+    for (int l = 0; l < batch.count; l++) {
+      const int32_t slot = t->slot[s + i + l];
+      if (t->p->liquid[slot] == 0.0) continue;
+      const double root = t->p->fe[0][slot], volume = t->p->volume[t->home[s + i + l]] * (root * root * root);
+      const struct cell_weights w = cell_weights(rec, (uint32_t)l);
+      add_point(&g->geometry, &w, volume, table);
+      sum += volume;
+    }
+  }
+  return sum;
+}
+
+/* Nodes that no particle reaches have no part. */
+static void drop_empty_nodes(const struct grid *g, const struct cell_place *place, double *table)
+{
+  double nodes[256];
+  cell_load(place, g->node[NODE_MOMENTUM], nodes);
+  for (int k = 0; k < 64; k++)
+    if (!(nodes[4 * k] >= GRID_LEAST_MASS)) memset(table + 4 * k, 0, 4 * sizeof(double));
+}
+
+void KERNEL(liquid_common)(struct liquid *l, const struct grid_geometry *geometry)
+{
+  double weights[2][8], volume[8];
+  lattice_weights(weights);
+  const double h = geometry->spacing;
+  for (int k = 0; k < 8; k++) volume[k] = 0.125 * (h * h * h);
+  memset(l->common, 0, sizeof l->common);
+  add_lattice(geometry, weights, volume, l->common);
+  memcpy(l->common_push, l->common, sizeof l->common);
+  for (int k = 0; k < 64; k++) l->common_push[4 * k] = 0.0;
+}
+
+/* Fills the tables. */
+void KERNEL(liquid_tables)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct liquid_arguments *a = arguments;
+  const struct transfer *t = a->transfer;
+  struct liquid *l = a->liquid;
+  double weights[2][8];
+  lattice_weights(weights);
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    struct liquid_cell *cell = &l->cell[k];
+    if (cell->table < 0) continue;
+    double *table = l->table + cell->table * LIQUID_TABLE;
+    memset(table, 0, LIQUID_TABLE * sizeof *table);
+    if (cell->full)
+      add_lattice(&t->grid->geometry, weights, cell->share, table);
+    else
+      cell->volume = add_particles(t, worker->work.records[0], cell->cell, table);
+    const struct cell_place place = place_of(l, plane, cell);
+    drop_empty_nodes(t->grid, &place, table);
+  }
+}
+
+/* As scatter_plane_end(), over the tiles of the liquid. */
+static void end_plane(const struct liquid *l, struct grid *g, int32_t plane, enum node_field field,
+                      const double *q)
+{
+  const int32_t first = l->plane_foot[plane], count = l->plane_foot[plane + 1] - first;
+  for (int a = 0; a < MAX_SUPPORT; a++) {
+    double *target = grid_target(g, field, plane, a);
+    for (int32_t f = 0; f < count; f++) {
+      const int64_t tile = l->foot_tile[(first + f) * MAX_SUPPORT + a];
+      if (tile >= 0)
+        span_add(target + tile * TILE_DOUBLES, q + ((int64_t)a * count + f) * TILE_DOUBLES, TILE_DOUBLES);
+    }
+  }
+}
+
+static double *clear_plane(struct worker *worker, int64_t doubles)
+{
+  memset(worker->work.q, 0, (size_t)doubles * sizeof(double));
+  return worker->work.q;
+}
+
+/* W and a to NODE_LIQUID, and the part of W from cells that are not full to NODE_PRESSURE. */
+void KERNEL(liquid_sums)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct liquid_arguments *a = arguments;
+  const struct liquid *l = a->liquid;
+  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
+  if (foot_count == 0) return;
+  const int64_t field_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
+  double *q = clear_plane(worker, 2 * field_doubles);
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    const struct liquid_cell *cell = &l->cell[k];
+    const struct cell_place place = place_of(l, plane, cell);
+    const double *table = cell->table < 0 ? l->common : l->table + cell->table * LIQUID_TABLE;
+    cell_add(&place, foot_count, 1.0, table, q);
+    if (!cell->full) cell_add(&place, foot_count, 1.0, table, q + field_doubles);
+  }
+  end_plane(l, a->transfer->grid, plane, NODE_LIQUID, q);
+  end_plane(l, a->transfer->grid, plane, NODE_PRESSURE, q + field_doubles);
+}
+
+/* From (e, t) of the nodes in NODE_PRESSURE and r in NODE_LIQUID: Jt of each cell, and d = b - s r in place
+ * of (s, b). */
+void KERNEL(liquid_begin)(void *arguments, struct worker *worker, int32_t plane)
+{
+  (void)worker;
+  const struct liquid_arguments *a = arguments;
+  const struct grid *g = a->transfer->grid;
+  struct liquid *l = a->liquid;
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    struct liquid_cell *cell = &l->cell[k];
+    const struct cell_place place = place_of(l, plane, cell);
+    const double *table = cell->table < 0 ? l->common : l->table + cell->table * LIQUID_TABLE;
+    double nodes[256], crowded = 0.0, carried = 0.0;
+    cell_load(&place, g->node[NODE_PRESSURE], nodes);
+    for (int n = 0; n < 64; n++) {
+      crowded += table[4 * n] * nodes[4 * n];
+      carried += table[4 * n] * nodes[4 * n + 1];
+    }
+    double excess = cell->full ? crowded / cell->volume : 0.0, over = (excess < 0.0 ? -excess : excess);
+    over = over - a->law->spread_threshold;
+    over = over < 0.0 ? 0.0 : over > 0.2 ? 0.2 : over;
+    excess = excess < 0.0 ? -over : over;
+    cell->j_fixed = cell->j * (1.0 + a->transfer->dt * carried / cell->volume) - excess * a->spread;
+    cell->stiffness = a->law->lambda_liquid * cell->j / cell->volume * a->scale;
+    if (cell->table < 0) continue;
+    cell_load(&place, g->node[NODE_LIQUID], nodes);
+    double *d = l->table + cell->table * LIQUID_TABLE;
+    for (int n = 0; n < 64; n++) {
+      for (int r = 1; r < 4; r++) d[4 * n + r] -= d[4 * n] * nodes[4 * n + r];
+      d[4 * n] = 0.0;
+    }
+  }
+}
+
+/* D v of one cell. */
+static inline double divergence(const struct cell_place *place, const double *push, const double *field)
+{
+  double nodes[256];
+  cell_load(place, field, nodes);
+  v4 sum[4] = {v4_set(0.0), v4_set(0.0), v4_set(0.0), v4_set(0.0)};
+  for (int k = 0; k < LIQUID_TABLE; k += 16)
+    for (int part = 0; part < 4; part++)
+      sum[part] = v4_fma(v4_load(push + k + 4 * part), v4_load(nodes + k + 4 * part), sum[part]);
+  return v4_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+void KERNEL(liquid_divergence)(void *arguments, struct worker *worker, int32_t plane)
+{
+  (void)worker;
+  const struct liquid_arguments *a = arguments;
+  struct liquid *l = a->liquid;
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    struct liquid_cell *cell = &l->cell[k];
+    const struct cell_place place = place_of(l, plane, cell);
+    const double d = divergence(&place, push_of(l, cell), a->transfer->grid->node[a->in]);
+    cell->j_next = cell->j_fixed + a->transfer->dt * cell->j * d / cell->volume;
+  }
+}
+
+/* Adds the force of the cells' pressures, D^T p, to `out`. */
+void KERNEL(liquid_force)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct liquid_arguments *a = arguments;
+  const struct liquid *l = a->liquid;
+  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
+  if (foot_count == 0) return;
+  double *q = clear_plane(worker, (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES);
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    const struct liquid_cell *cell = &l->cell[k];
+    if (!cell->active) continue;
+    const struct cell_place place = place_of(l, plane, cell);
+    cell_add(&place, foot_count, cell->pressure, push_of(l, cell), q);
+  }
+  end_plane(l, a->transfer->grid, plane, a->out, q);
+}
+
+/* out += D^T [K D in] over the active cells. */
+void KERNEL(liquid_product)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct liquid_arguments *a = arguments;
+  const struct liquid *l = a->liquid;
+  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
+  if (foot_count == 0) return;
+  double *q = clear_plane(worker, (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES);
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    const struct liquid_cell *cell = &l->cell[k];
+    if (!cell->active) continue;
+    const struct cell_place place = place_of(l, plane, cell);
+    const double *push = push_of(l, cell);
+    const double pressure = cell->stiffness * divergence(&place, push, a->transfer->grid->node[a->in]);
+    cell_add(&place, foot_count, pressure, push, q);
+  }
+  end_plane(l, a->transfer->grid, plane, a->out, q);
+}

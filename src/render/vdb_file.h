@@ -1,0 +1,28 @@
+/* The one piece of Firn that is C++ (vdb_file.cpp), seen from C. Only built where OpenVDB is found. */
+#ifndef FIRN_RENDER_VDB_FILE_H
+#define FIRN_RENDER_VDB_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Tiles of 8^3 voxels, x slowest. */
+struct vdb_tiles {
+  int64_t count;
+  const int32_t (*corner)[3];
+  const float (*density)[512];
+  const float (*velocity)[512][3];
+};
+
+/* 0, or -1 with the reason in `why`. */
+int vdb_file_write(const char *path, double voxel, const double origin[3], const struct vdb_tiles *tiles,
+                   char *why, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

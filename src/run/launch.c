@@ -1,0 +1,61 @@
+#include "run/launch.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int launch_add_override(struct launch_options *options, const char *assignment, struct error *err)
+{
+  if (options->override_count == LAUNCH_MAX_OVERRIDES)
+    return error_set(err, FIRN_EINPUT, "more than %d --set options; write them into the scene",
+                     LAUNCH_MAX_OVERRIDES);
+  options->overrides[options->override_count++] = assignment;
+  return FIRN_OK;
+}
+
+/* As text in double quotes, where only two characters need a backslash. */
+int launch_set_output(struct launch_options *options, const char *folder, struct error *err)
+{
+  enum { LONGEST = 3000 }; /* of a text in a scene */
+  if (!*folder || strlen(folder) > LONGEST)
+    return error_set(err, FIRN_EINPUT, "--output needs a folder's path of 1 to %d bytes", LONGEST);
+  char *at = options->output + sprintf(options->output, "output.folder=\"");
+  for (const char *c = folder; *c; c++) {
+    if ((unsigned char)*c < 32 || *c == 127)
+      return error_set(err, FIRN_EINPUT,
+                       "--output: the folder's path holds a line break or another control character");
+    if (*c == '"' || *c == '\\') *at++ = '\\';
+    *at++ = *c;
+  }
+  memcpy(at, "\"", 2);
+  return launch_add_override(options, options->output, err);
+}
+
+int launch_check_isa(const struct comm *comm, enum isa wanted, struct error *err)
+{
+  return comm_agree(comm, isa_check(wanted, isa_detect(), err), err);
+}
+
+int launch_scene(const struct comm *comm, const struct launch_options *options, struct scene **scene,
+                 struct error *err)
+{
+  char *text = NULL;
+  int code = comm->rank == 0 ? scene_file_text(&text, options->scene_path, err) : FIRN_OK;
+  code = comm_agree(comm, code, err);
+  if (code) return code;
+  comm_broadcast_text(comm, &text);
+  code = scene_parse(scene, options->scene_path, text, options->overrides, options->override_count, err);
+  mem_free(text);
+  code = comm_agree(comm, code, err);
+  if (!code) code = scene_load(*scene, comm, err);
+  if (code) scene_destroy(scene);
+  return code;
+}
+
+int launch_fail(const struct comm *comm, const struct error *err)
+{
+  if (!comm || comm->rank == 0) fprintf(stderr, "firn: %s\n", err->text);
+  return EXIT_FAILURE;
+}

@@ -1,0 +1,36 @@
+/* What the planes of a scene hold, along the slab axis: all that its cuts, its messages and its work depend
+ * on.
+ *
+ * From a simulation it is exact. From the scene's shapes it is an estimate, made without any particle, so
+ * that a scene far beyond this machine can be looked at: cells are sampled at their centres, tiles follow
+ * from the cells as grid.h has it. */
+#ifndef FIRN_PROFILE_H
+#define FIRN_PROFILE_H
+
+#include "io/scene/scene.h"
+#include "sim/sim.h"
+
+#include <stdint.h>
+
+struct profile {
+  int axis;       /* of the slabs, in the world */
+  int32_t planes; /* of cells, along the whole domain */
+  int support;
+  int64_t *particles, *cells; /* [planes] */
+  int64_t *tiles;             /* [planes + support - 1] active ones of each node plane */
+  int64_t all_particles, all_cells, all_tiles;
+  double nodes; /* active ones: those in the tiles */
+};
+
+/* refine: cells a cell's edge is cut into; particles grow as its cube. Snow from files is left out. */
+struct profile *profile_of_scene(const struct scene *scene, double refine);
+
+/* Collective. */
+struct profile *profile_of_sim(const struct sim *sim);
+
+/* The same so many times, one behind the other: what domain.copies makes of a scene. */
+struct profile *profile_repeat(const struct profile *profile, int copies);
+
+void profile_destroy(struct profile **profile);
+
+#endif

@@ -1,0 +1,42 @@
+/* What a scene will cost, before anything runs. */
+#ifndef FIRN_SCENE_REPORT_H
+#define FIRN_SCENE_REPORT_H
+
+#include "decomposition/comm.h"
+#include "io/scene/scene.h"
+
+#include <stdio.h>
+
+struct scene_estimate {
+  double particles; /* exact where the scene gives the number */
+  bool exact;       /* no per_cell anywhere */
+  double nodes;     /* active at the start, by sampling; without those of particle files */
+  double bytes;     /* a rank, with an even split */
+  /* s; infinite where nothing limits. Speeds are those at the start. */
+  double advection, gravity, sound;
+  bool sound_binds;  /* explicit steps, or a material that has no part in the solve */
+  double melting;    /* s, beyond which a step gets melting wrong; infinite without `heat` */
+  double spread;     /* m^2/s, of heat where it spreads fastest; 0 without `heat` */
+  double iterations; /* of the solve for the liquid's pressure, a step; 0 without `heat` */
+  double step;       /* s, the step that the run begins with */
+  double steps;      /* at least, to the end of the run */
+  double hardened;   /* steps where sound binds and snow is pressed to half its volume; else as `steps` */
+  double frames;     /* that are written */
+  double disk;       /* bytes of these, uncompressed, with the particles of the start */
+};
+
+/* rows: in the scene's particle files (scene_check_files()). */
+void scene_estimate(const struct scene *scene, int64_t rows, int ranks, struct scene_estimate *out);
+
+/* The limits, step and steps of the estimate alone. */
+void scene_step_limits(const struct scene *scene, struct scene_estimate *out);
+
+/* Prints the estimate, and a warning where it is more than this machine has. */
+void scene_report(const struct scene *scene, int64_t rows, int ranks, FILE *file);
+
+/* Collective, at once: an error where the scene's snow, or so many particles, cannot fit on these ranks and
+ * their nodes, or where its particle files cannot be read. */
+int scene_fits(const struct comm *comm, const struct scene *scene, struct error *err);
+int scene_particles_fit(const struct comm *comm, double particles, struct error *err);
+
+#endif

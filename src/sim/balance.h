@@ -1,0 +1,20 @@
+/* Equal work for all ranks: the cuts between slabs move with the snow. */
+#ifndef FIRN_SIM_BALANCE_H
+#define FIRN_SIM_BALANCE_H
+
+#include "sim/sim.h"
+
+/* Work of this rank in a step like the last one: counted, not measured, so that every rank and run sees the
+ * same. sim_plane_work() is the part of one of its cell planes but for nodes. Not collective. */
+int64_t sim_work(const struct sim *sim);
+int64_t sim_plane_work(const struct sim *sim, int32_t plane);
+
+/* At the end of each step, before its particles settle: every `every` steps (rarer in domains of
+ * thousands of planes) looks at what the best cuts for the step would have saved, and takes them once they
+ * would have saved more than it costs to send the particles. Returns whether they moved; sim_settle(sim,
+ * true) then brings particles straight to their new owners. Every rank computes the same cuts.
+ * sim_balance_now() does all this at once if it saves anything at all. Changes no result. */
+bool sim_balance(struct sim *sim);
+void sim_balance_now(struct sim *sim);
+
+#endif

@@ -1,0 +1,354 @@
+#include "sim/instruments.h"
+
+#include "base/memory.h"
+#include "bodies/contact.h"
+#include "decomposition/reduce.h"
+#include "sim/probes.h"
+#include "sim/sim.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Columns of a measured body; those of the budget come last. */
+enum { OF_FORCE = 0, OF_TORQUE = 3, OF_AREA = 6, BODY_COLUMNS };
+
+static const char *const budget_names[BUDGET_COUNT] = {"lost_plastic", "lost_friction", "lost_scheme",
+                                                       "work_bodies",  "energy_in",     "energy_out"};
+
+/* Of heat and liquid: what the last step's report and the totals say. They come last of all. */
+enum {
+  HEAT_IN,
+  HEAT_STORED,
+  HEAT_MELTED,
+  HEAT_FROZEN,
+  HEAT_LIQUID_VOLUME,
+  HEAT_PRESSURE,
+  HEAT_PASSES,
+  HEAT_ITERATIONS,
+  HEAT_COLUMNS
+};
+static const char *const heat_names[HEAT_COLUMNS] = {"heat_in",       "heat_stored",    "melted_mass",
+                                                     "frozen_mass",   "liquid_volume",  "liquid_pressure",
+                                                     "liquid_passes", "heat_iterations"};
+
+static void add_name(struct instruments *in, const char *format, const char *of, const char *end)
+{
+  char name[96];
+  snprintf(name, sizeof name, format, of, end);
+  in->names[in->columns++] = mem_strdup(name);
+}
+
+static void name_vector(struct instruments *in, const char *format, const char *of)
+{
+  static const char *const axes[3] = {"x", "y", "z"};
+  for (int d = 0; d < 3; d++) add_name(in, format, of, axes[d]);
+}
+
+static void name_columns(struct instruments *in, const struct scene *scene)
+{
+  in->names = mem_alloc((size_t)(BODY_COLUMNS * scene->body_count + 3 + BUDGET_COUNT + HEAT_COLUMNS + 1),
+                        sizeof *in->names);
+  for (int k = 0; k < scene->body_count; k++) {
+    if (!scene->bodies[k].measured) continue;
+    name_vector(in, "force_%s_%s", scene->bodies[k].name);
+    name_vector(in, "torque_%s_%s", scene->bodies[k].name);
+    add_name(in, "area_%s%s", scene->bodies[k].name, "");
+  }
+  if (in->forces) name_vector(in, "%s_%s", "unbalanced");
+  for (int k = 0; k < BUDGET_COUNT && in->budget; k++) add_name(in, "%s%s", budget_names[k], "");
+  for (int k = 0; k < HEAT_COLUMNS && in->heat; k++) add_name(in, "%s%s", heat_names[k], "");
+  in->names[in->columns] = mem_strdup("span");
+}
+
+struct instruments *instruments_create(const struct scene *scene)
+{
+  bool forces = false;
+  for (int k = 0; k < scene->body_count; k++) forces |= scene->bodies[k].measured;
+  const int flux_count = 4 * probes_flux_count(scene);
+  if (!forces && !scene->budget && !scene->has_heat && !flux_count) return NULL;
+  struct instruments *in = mem_alloc(1, sizeof *in);
+  in->forces = forces;
+  in->budget = scene->budget;
+  in->heat = scene->has_heat;
+  in->body_count = scene->body_count;
+  in->step = mem_alloc(1, sizeof *in->step + (size_t)scene->body_count * sizeof *in->step->body);
+  name_columns(in, scene);
+  in->row = mem_alloc((size_t)in->columns, sizeof *in->row);
+  in->carried = mem_alloc((size_t)in->columns + 1, sizeof *in->carried);
+  in->flux_count = flux_count;
+  in->crossed = mem_alloc((size_t)flux_count, sizeof *in->crossed);
+  in->flux = mem_alloc((size_t)flux_count, sizeof *in->flux);
+  return in;
+}
+
+void instruments_destroy(struct instruments **instruments)
+{
+  struct instruments *in = *instruments;
+  if (!in) return;
+  for (int k = 0; k <= in->columns; k++) mem_free(in->names[k]);
+  mem_free(in->names);
+  mem_free(in->row);
+  mem_free(in->carried);
+  mem_free(in->step);
+  mem_free(in->crossed);
+  mem_free(in->flux);
+  mem_free(in);
+  *instruments = NULL;
+}
+
+static int sum_count(const struct instruments *in)
+{
+  return 3 + ENERGY_COUNT + TAKEN_COUNT * in->body_count;
+}
+
+/* Whether contact and energies are tallied. */
+static bool tallies(const struct instruments *in)
+{
+  return in && (in->forces || in->budget);
+}
+
+void instruments_begin(struct sim *sim)
+{
+  struct instruments *in = sim->instruments;
+  if (!tallies(in)) return;
+  memset(in->step, 0, (size_t)sum_count(in) * sizeof(struct exact_sum));
+  memset(in->passing, 0, sizeof in->passing);
+  crew_tally(&sim->crew, in->body_count);
+}
+
+struct body_tally *instruments_bodies(struct sim *sim)
+{
+  return tallies(sim->instruments) ? sim->instruments->step->body : NULL;
+}
+
+void instruments_before_solve(struct sim *sim)
+{
+  struct grid *g = sim->mesh.grid;
+  if (!tallies(sim->instruments)) return;
+  struct liquid_arguments arguments = {.transfer = &sim->transfer};
+  grid_clear(g, NODE_STAR);
+  crew_tiles(&sim->crew, g, sim->kernels->keep_star, &arguments, g->tile_count, NULL, 0);
+}
+
+void instruments_after_solve(struct sim *sim, double factor,
+                             void (*product)(void *context, enum node_field in, enum node_field out))
+{
+  struct instruments *in = sim->instruments;
+  struct grid *g = sim->mesh.grid;
+  if (!tallies(in) || factor == 0.0) return;
+  product(sim, NODE_VELOCITY, NODE_A_RESIDUAL);
+  contact_hold(g, sim->poses, factor, 0, g->has_right ? g->planes : g->node_planes, in->step->body,
+               in->step->unbalanced);
+}
+
+void instruments_collect(struct sim *sim)
+{
+  struct instruments *in = sim->instruments;
+  if (!tallies(in)) return;
+  crew_collect_tallies(&sim->crew, in->body_count, in->step->body, in->step->energy);
+  reduce_exact(&sim->comm, in->step->unbalanced, sum_count(in));
+}
+
+/* --- energy of single particles --- */
+
+static vd all_lanes(const double *array, int32_t i)
+{
+  return vd_set(array[i]);
+}
+
+static double elastic_of(const struct sim *sim, const struct particles *state, int32_t i,
+                         const struct particles *constants, int32_t home)
+{
+  struct material_lanes m;
+  uint32_t material[LANES];
+  vd f[9], upper[6], energy;
+  for (int l = 0; l < LANES; l++) material[l] = constants->material[home];
+  material_gather(sim->constants, material, &m);
+  for (int k = 0; k < 9; k++) f[k] = all_lanes(state->fe[k], i);
+  const struct history h = {all_lanes(state->jp, i), state->shear ? all_lanes(state->shear, i) : vd_set(0.0)};
+  material_left(&m, f, &h, upper, &energy);
+  return energy[0] * constants->stiffness[home] * constants->volume[home];
+}
+
+void instruments_pass(struct sim *sim, bool enters, const struct particles *state, int32_t i,
+                      const struct particles *constants, int32_t home)
+{
+  struct instruments *in = sim->instruments;
+  if (!in || !in->budget) return;
+  const double *g = sim->scene->gravity, h = sim->scene->spacing;
+  double speed2 = 0.0, fall = 0.0;
+  for (int d = 0; d < 3; d++) {
+    speed2 += state->v[d][i] * state->v[d][i];
+    fall += g[d] * state->x[d][i];
+  }
+  for (int k = 0; k < 9 && sim->transfer.affine; k++)
+    speed2 += state->b[k][i] * state->b[k][i] * (sim->mesh.grid->geometry.support == 4 ? 3.0 : 4.0) / (h * h);
+  const double mass = constants->mass[home];
+  exact_add(&in->passing[!enters], mass * (0.5 * speed2 - fall) + elastic_of(sim, state, i, constants, home));
+}
+
+void instruments_pass_gone(struct sim *sim)
+{
+  if (!sim->instruments || !sim->instruments->budget) return;
+  for (int32_t i = 0; i < sim->p->count; i++)
+    if (sim->next.key[i] == REORDER_GONE)
+      instruments_pass(sim, false, sim->next.p, i, sim->p, sim->order.home[i]);
+}
+
+/* --- from step to step --- */
+
+static void carry(struct carried *to, double value)
+{
+  const double sum = to->sum + value, part = sum - to->sum;
+  to->rest += (to->sum - (sum - part)) + (value - part);
+  to->sum = sum;
+}
+
+static double carried_value(const struct carried *from)
+{
+  return from->sum + from->rest;
+}
+
+static void carry_body(struct carried *to, const struct body_tally *tally, double spacing, double dt)
+{
+  for (int d = 0; d < 3; d++) {
+    carry(&to[OF_FORCE + d], exact_value(&tally->sum[TAKEN_IMPULSE + d]));
+    carry(&to[OF_TORQUE + d], exact_value(&tally->sum[TAKEN_TORQUE + d]));
+  }
+  carry(&to[OF_AREA], dt * tally_area(tally, spacing));
+}
+
+/* Columns of bodies and of what the solve left; returns where the budget begins. */
+static struct carried *carry_forces(struct sim *sim, double dt)
+{
+  const struct instruments *in = sim->instruments;
+  struct carried *to = in->carried;
+  for (int k = 0; k < in->body_count; k++) {
+    if (!sim->scene->bodies[k].measured) continue;
+    carry_body(to, &in->step->body[k], sim->scene->spacing, dt);
+    to += BODY_COLUMNS;
+  }
+  for (int d = 0; d < 3 && in->forces; d++) carry(to++, exact_value(&in->step->unbalanced[d]));
+  return to;
+}
+
+static double taken_of_all(const struct instruments *in, enum taken which)
+{
+  double sum = 0.0;
+  for (int k = 0; k < in->body_count; k++) sum += exact_value(&in->step->body[k].sum[which]);
+  return sum;
+}
+
+/* The state before the step has the report's energies; after the step but for yielding it has `after`. */
+static void carry_budget(struct sim *sim, struct carried *to)
+{
+  struct instruments *in = sim->instruments;
+  reduce_exact(&sim->comm, in->passing, 2);
+  const double *measured = sim->report.measured;
+  const double before =
+      measured[MEASURED_KINETIC] + measured[MEASURED_ELASTIC] + measured[MEASURED_POTENTIAL];
+  const double after = exact_value(&in->step->energy[ENERGY_AFTER]);
+  const double friction = taken_of_all(in, TAKEN_FRICTION), work = taken_of_all(in, TAKEN_WORK);
+  carry(&to[BUDGET_PLASTIC], exact_value(&in->step->energy[ENERGY_PLASTIC]));
+  carry(&to[BUDGET_FRICTION], friction);
+  carry(&to[BUDGET_SCHEME], before - after + (work - friction));
+  carry(&to[BUDGET_BODIES], work);
+  carry(&to[BUDGET_IN], exact_value(&in->passing[0]));
+  carry(&to[BUDGET_OUT], exact_value(&in->passing[1]));
+}
+
+static void note_heat(const struct sim *sim, double *row)
+{
+  row[HEAT_IN] = sim->heat.before[0];
+  row[HEAT_STORED] = sim->report.measured[MEASURED_HEAT];
+  row[HEAT_MELTED] = sim->heat.before[1];
+  row[HEAT_FROZEN] = sim->heat.before[2];
+  row[HEAT_LIQUID_VOLUME] = sim->report.measured[MEASURED_LIQUID];
+  row[HEAT_PRESSURE] = sim->report.pressure;
+  row[HEAT_PASSES] = sim->report.passes;
+  row[HEAT_ITERATIONS] = sim->report.heat_iterations;
+}
+
+double instruments_flux(const struct sim *sim, int k)
+{
+  return carried_value(&sim->instruments->flux[k]);
+}
+
+static void carry_flux(struct sim *sim)
+{
+  struct instruments *in = sim->instruments;
+  if (!in->flux_count) return;
+  reduce_exact(&sim->comm, in->crossed, in->flux_count);
+  for (int k = 0; k < in->flux_count; k++) carry(&in->flux[k], exact_value(&in->crossed[k]));
+}
+
+void instruments_cross(struct sim *sim)
+{
+  struct instruments *in = sim->instruments;
+  if (!in || !in->flux_count) return;
+  memset(in->crossed, 0, (size_t)in->flux_count * sizeof *in->crossed);
+  probes_cross(sim, in->crossed);
+}
+
+/* Forces are means since the last row; the budget of a row is that of the state it begins with. */
+void instruments_accept(struct sim *sim, double dt, bool has_row)
+{
+  struct instruments *in = sim->instruments;
+  if (!in) return;
+  carry_flux(sim);
+  const int carried = in->columns - (in->heat ? HEAT_COLUMNS : 0),
+            summed = carried - (in->budget ? BUDGET_COUNT : 0);
+  if (in->heat && has_row) note_heat(sim, in->row + carried);
+  for (int k = summed; k < carried && has_row; k++) in->row[k] = carried_value(&in->carried[k]);
+  struct carried *budget = carry_forces(sim, dt), *span = &in->carried[in->columns];
+  if (in->budget) carry_budget(sim, budget);
+  carry(span, dt);
+  if (!has_row) return;
+  for (int k = 0; k < summed; k++) {
+    in->row[k] = carried_value(&in->carried[k]) / carried_value(span);
+    in->carried[k] = (struct carried){0.0, 0.0};
+  }
+  *span = (struct carried){0.0, 0.0};
+}
+
+enum { FLUX_NAME = 96 };
+
+/* What sum k of the flux probes goes by in a checkpoint. */
+static const char *flux_name(const struct scene *scene, int k, char name[FLUX_NAME])
+{
+  int probe = 0;
+  for (int before = k / 4; scene->probes[probe].kind != PROBE_FLUX || before-- > 0;) probe++;
+  snprintf(name, FLUX_NAME, "flux_%s_%d", scene->probes[probe].name, k % 4);
+  return name;
+}
+
+char *instruments_save(const struct sim *sim)
+{
+  enum { NUMBERS = 64 }; /* characters of two numbers, and what is around them */
+  const struct instruments *in = sim->instruments;
+  char name[FLUX_NAME];
+  if (!in) return NULL;
+  size_t size = 1 + (size_t)in->flux_count * 2 * NUMBERS;
+  for (int k = 0; k <= in->columns; k++) size += strlen(in->names[k]) + NUMBERS;
+  char *text = mem_alloc(size, 1), *at = text;
+  for (int k = 0; k <= in->columns; k++)
+    at += sprintf(at, "%s %a %a\n", in->names[k], in->carried[k].sum, in->carried[k].rest);
+  for (int k = 0; k < in->flux_count; k++)
+    at += sprintf(at, "%s %a %a\n", flux_name(sim->scene, k, name), in->flux[k].sum, in->flux[k].rest);
+  return text;
+}
+
+void instruments_restore(struct sim *sim, const char *text)
+{
+  struct instruments *in = sim->instruments;
+  for (const char *line = text; in && line && *line; line = strchr(line, '\n') + 1) {
+    char name[96], flux[FLUX_NAME];
+    struct carried value;
+    if (!strchr(line, '\n') || sscanf(line, "%95s %la %la", name, &value.sum, &value.rest) != 3) return;
+    for (int k = 0; k <= in->columns; k++)
+      if (strcmp(in->names[k], name) == 0) in->carried[k] = value;
+    for (int k = 0; k < in->flux_count; k++)
+      if (strcmp(flux_name(sim->scene, k, flux), name) == 0) in->flux[k] = value;
+  }
+}

@@ -1,0 +1,100 @@
+/* What a scene asks to be measured of its steps, beside the totals that every history has: forces on bodies,
+ * and where the energy goes.
+ *
+ * Sums of a step are exact; what is carried from step to step is a number and its rounding error, the same on
+ * all ranks, and checkpoints keep it. A scene that asks for nothing has no instruments (NULL) and pays
+ * nothing. */
+#ifndef FIRN_SIM_INSTRUMENTS_H
+#define FIRN_SIM_INSTRUMENTS_H
+
+#include "base/exactsum.h"
+#include "bodies/tally.h"
+#include "grid/particles.h"
+#include "io/scene/scene.h"
+#include "kernels/crew.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sim;
+
+/* J since the start of the run: kinetic + elastic + potential is what it was at first, less what was lost,
+ * plus what bodies did and what came in, less what went out. */
+enum budget {
+  BUDGET_PLASTIC,  /* elastic energy that yielding took */
+  BUDGET_FRICTION, /* in sliding along bodies */
+  BUDGET_SCHEME,   /* by the transfers, the integration in time, and the layer of nodes that hits a body */
+  BUDGET_BODIES,   /* work of bodies on the snow */
+  BUDGET_IN,       /* with particles that entered */
+  BUDGET_OUT,      /* with particles that left */
+  BUDGET_COUNT
+};
+
+/* A sum and what rounding kept out of it. */
+struct carried {
+  double sum, rest;
+};
+
+/* Of the step that is tried: this rank's, then of all. One block of exact sums. */
+struct step_sums {
+  struct exact_sum unbalanced[3]; /* N s that the error of the solve gives the snow */
+  struct exact_sum energy[ENERGY_COUNT];
+  struct body_tally body[];
+};
+
+struct instruments {
+  bool forces, budget, heat;
+  int body_count; /* of the scene: all are tallied */
+  struct step_sums *step;
+  struct exact_sum passing[2]; /* J of particles that came in, and that went out, in this step */
+  int columns;                 /* of the history */
+  char **names;
+  double *row;               /* the columns of the last row that was due */
+  struct carried *carried;   /* one a column, and the time that forces are a mean over */
+  int flux_count;            /* sums of flux probes, */
+  struct exact_sum *crossed; /* of this step, */
+  struct carried *flux;      /* and since the start */
+};
+
+/* NULL where the scene asks for nothing. */
+struct instruments *instruments_create(const struct scene *scene);
+void instruments_destroy(struct instruments **instruments);
+
+/* All below accept a simulation without instruments. Not collective unless they say so. */
+
+/* Before a step is tried: sums are zero, and the crew's workers have some of their own. */
+void instruments_begin(struct sim *sim);
+
+/* Where contact on nodes is to be tallied; NULL: nowhere. */
+struct body_tally *instruments_bodies(struct sim *sim);
+
+/* Before the solve: v* is kept. */
+void instruments_before_solve(struct sim *sim);
+
+/* After the solve: what the nodes that bodies hold got through it. Takes one product more. Collective. */
+void instruments_after_solve(struct sim *sim, double factor,
+                             void (*product)(void *context, enum node_field in, enum node_field out));
+
+/* After G2P: the workers' sums, over all ranks. Collective. */
+void instruments_collect(struct sim *sim);
+
+/* A particle that enters or leaves: its state, and where what never changes of it is. */
+void instruments_pass(struct sim *sim, bool enters, const struct particles *state, int32_t i,
+                      const struct particles *constants, int32_t home);
+void instruments_pass_gone(struct sim *sim); /* all of the next state that are out of the domain */
+
+/* Before a tried step is accepted: what crosses the planes of flux probes. */
+void instruments_cross(struct sim *sim);
+
+/* Sum `k` of the flux probes since the start: four of each, mass (kg) and momentum (N s) along its normal. */
+double instruments_flux(const struct sim *sim, int k);
+
+/* The step was accepted; has_row: a row of the history is due. Collective. */
+void instruments_accept(struct sim *sim, double dt, bool has_row);
+
+/* What a checkpoint keeps: lines of a name and two numbers, in hexadecimal, for mem_free(); NULL for nothing.
+ * It is restored by name: the scene may ask for other things by now. */
+char *instruments_save(const struct sim *sim);
+void instruments_restore(struct sim *sim, const char *text);
+
+#endif

@@ -1,0 +1,137 @@
+/* After a step: particles to the ranks that own their cells, all into order, and the grid anew. */
+#include "sim/settle.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/timer.h"
+#include "sim/balance.h"
+#include "sim/sim.h"
+
+bool sim_find_leavers(struct sim *sim)
+{
+  const struct slabs *slabs = sim->mesh.slabs;
+  struct leavers *l = &sim->leavers;
+  const int rank = sim->comm.rank;
+  const int32_t low = rank < slabs->count ? slabs->cut[rank] : 0;
+  const int32_t high = rank < slabs->count ? slabs->cut[rank + 1] : 0;
+  bool farther = false;
+  l->count = 0;
+  if (slabs->count == 1) return false;
+  for (int32_t i = 0; i < sim->p->count; i++) {
+    if (sim->next.key[i] == REORDER_GONE) continue;
+    const int32_t plane = grid_key_plane(sim->next.key[i]);
+    if (plane >= low && plane < high) continue;
+    if (l->count == l->room) {
+      const int32_t room = 2 * l->room + 64;
+      l->particle = mem_resize(l->particle, (size_t)l->room, (size_t)room, sizeof *l->particle);
+      l->room = room;
+    }
+    l->particle[l->count++] = i;
+    const int owner = slabs_owner(slabs, plane);
+    farther = farther || (owner != rank - 1 && owner != rank + 1);
+  }
+  return farther;
+}
+
+/* Packs what belongs to other ranks and marks it as gone. */
+static void pack_leavers(struct sim *sim)
+{
+  sim->outgoing.record_size = particles_record_size(sim->p);
+  for (int32_t k = 0; k < sim->leavers.count; k++) {
+    const int32_t i = sim->leavers.particle[k];
+    const int owner = slabs_owner(sim->mesh.slabs, grid_key_plane(sim->next.key[i]));
+    next_pack(&sim->next, i, sim->p, sim->order.home[i], mailbox_add(&sim->outgoing, owner));
+    reorder_vacate(&sim->order, sim->order.home[i]);
+    sim->next.key[i] = REORDER_GONE;
+  }
+  sim->leavers.count = 0;
+}
+
+/* The state of arrivals stands behind the others'; what never changes is where somebody left, or behind the
+ * last home. */
+static void unpack_arrivals(struct sim *sim)
+{
+  const int64_t arrived = sim->incoming.count;
+  particles_reserve(sim->p, reorder_room(&sim->order, sim->p, arrived));
+  next_fit(&sim->next, sim->p);
+  reorder_fit(&sim->order, sim->p);
+  for (int64_t n = 0; n < arrived; n++) {
+    const int32_t k = sim->p->count + (int32_t)n;
+    next_unpack(&sim->next, k, sim->p, reorder_house(&sim->order, k),
+                sim->incoming.records + (size_t)n * sim->incoming.record_size);
+    const double x[3] = {sim->next.p->x[0][k], sim->next.p->x[1][k], sim->next.p->x[2][k]};
+    sim->next.key[k] = grid_key_of(&sim->mesh.grid->geometry, x);
+    FIRN_ASSERT(sim->next.key[k] != REORDER_GONE);
+  }
+}
+
+/* Threads that this rank's particles are worth. Starting and joining them costs some microseconds a kernel,
+ * and much more when other programs want the cores. */
+static int worthwhile(const struct sim *sim)
+{
+  const int32_t least = sim->comm.thread_least;
+  const int32_t worth = least > 0 ? sim->p->count / least : sim->crew.size;
+  return worth < 1 ? 1 : worth < sim->crew.size ? worth : sim->crew.size;
+}
+
+/* Planes for the threads, equal work as far as planes allow. A single thread has the planes that the right
+ * neighbour waits for apart, to do them first. */
+static void chunk_planes(struct sim *sim)
+{
+  struct grid *g = sim->mesh.grid;
+  const int workers = worthwhile(sim);
+  g->edge_apart = false;
+  g->threads = workers == 1 ? 1 : sim->crew.size;
+  if (g->planes < 2 * SLAB_LEAST) return;
+  if (workers == 1) {
+    g->edge_apart = sim->comm.rank + 1 < sim->mesh.slabs->count;
+    if (g->edge_apart) grid_chunks(g, 2, (const int32_t[]){0, g->planes - SLAB_LEAST, g->planes});
+    return;
+  }
+  int64_t *weight = mem_alloc((size_t)g->planes, sizeof *weight);
+  for (int32_t k = 0; k < g->planes; k++) weight[k] = sim_plane_work(sim, k);
+  struct slabs *chunks = slabs_create(workers, g->planes, (struct slab_work){.weight = weight});
+  grid_chunks(g, chunks->count, chunks->cut);
+  slabs_destroy(&chunks);
+  mem_free(weight);
+}
+
+/* The kernels read the order where it now is. */
+static void point_transfer(struct sim *sim)
+{
+  sim->transfer.slot = sim->order.slot;
+  sim->transfer.home = sim->order.home;
+  transfer_point(&sim->transfer);
+}
+
+void sim_settle(struct sim *sim, bool anywhere)
+{
+  double clock = timer_now();
+  pack_leavers(sim);
+  migrate(&sim->comm, &sim->outgoing, &sim->incoming, anywhere);
+  unpack_arrivals(sim);
+  sim_end_phase(sim, PHASE_MIGRATE, &clock);
+
+  const struct grid_cells cells =
+      reorder_particles(&sim->order, sim->p, &sim->next, sim->mesh.grid, (int32_t)sim->incoming.count);
+  sim_end_phase(sim, PHASE_ORDER, &clock);
+
+  const int rank = sim->comm.rank;
+  const bool has_slab = rank < sim->mesh.slabs->count;
+  const int32_t first = has_slab ? sim->mesh.slabs->cut[rank] : 0;
+  grid_collect(sim->mesh.grid, first, has_slab ? sim->mesh.slabs->cut[rank + 1] - first : 0, &cells);
+  chunk_planes(sim);
+  halo_agree(sim->mesh.halo, sim->mesh.slabs, sim->mesh.grid);
+  crew_fit(&sim->crew, sim->mesh.grid);
+  sim_end_phase(sim, PHASE_BUILD, &clock);
+
+  if (reorder_is_untidy(&sim->order, sim->p)) reorder_tidy(&sim->order, sim->p, &sim->next);
+  point_transfer(sim);
+  FIRN_DEBUG_ASSERT(slabs_is_valid(sim->mesh.slabs) && order_is_valid(&sim->order, sim->p, sim->mesh.grid));
+  sim_end_phase(sim, PHASE_ORDER, &clock);
+}
+
+void sim_tidy(struct sim *sim)
+{
+  reorder_tidy(&sim->order, sim->p, &sim->next);
+  point_transfer(sim);
+}

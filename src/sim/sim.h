@@ -1,0 +1,231 @@
+/* A simulation: the state of a scene at one time, on all ranks of a communicator, and the step that takes it
+ * on.
+ *
+ * All functions are collective unless they say otherwise. sim_step.c reads as the ten steps of method.md;
+ * sim.c sets up, and moves particles between ranks. */
+#ifndef FIRN_SIM_H
+#define FIRN_SIM_H
+
+#include "base/error.h"
+#include "decomposition/comm.h"
+#include "decomposition/halo.h"
+#include "decomposition/migrate.h"
+#include "decomposition/reduce.h"
+#include "decomposition/slabs.h"
+#include "grid/grid.h"
+#include "grid/particles.h"
+#include "grid/reorder.h"
+#include "io/particles/checkpoint.h"
+#include "io/scene/scene.h"
+#include "kernels/crew.h"
+#include "kernels/kernels.h"
+#include "seeding/window.h"
+#include "sim/heat.h"
+#include "sim/instruments.h"
+#include "solver/cr.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum phase {
+  PHASE_BUILD, /* tiles */
+  PHASE_P2G,
+  PHASE_EXCHANGE, /* waiting for neighbours, in whatever part of the step */
+  PHASE_NODES,    /* velocities and contact */
+  PHASE_SOLVE,
+  PHASE_G2P,
+  PHASE_REDUCE, /* waiting for all ranks, likewise */
+  PHASE_MIGRATE,
+  PHASE_ORDER, /* by cell and id */
+  PHASES
+};
+extern const char *const phase_names[PHASES];
+
+/* One accepted step, the same on all ranks but for `seconds`. */
+struct step_report {
+  int64_t step;    /* number of the step, from 0 */
+  double time;     /* s, at which the step began */
+  double dt;       /* s */
+  int iterations;  /* of the solver */
+  int passes;      /* solves, with liquid: more than one finds out which cells push */
+  bool pass_limit; /* the last allowed solve was not looked at any more */
+  int heat_iterations;
+  int halvings;      /* how often this step was cut in two before it was accepted */
+  int64_t particles; /* at its end */
+  int64_t removed;   /* in all */
+  int64_t contact_nodes;
+  int64_t contact_particles;
+  int64_t plastic;  /* particles whose stretches were clamped */
+  int64_t limited;  /* particles in which a limit of ours acted */
+  int64_t liquid;   /* particles that are liquid at its end */
+  double pressure;  /* Pa, the largest in the liquid */
+  double max_speed; /* m/s, particles at its end */
+  double imbalance; /* counted work (sim_work()) of the busiest rank over the mean of all */
+  bool has_measured;
+  double measured[MEASURED_COUNT]; /* of the state at `time` */
+  double seconds[PHASES];          /* this rank's, failed tries of the step included */
+};
+
+/* What happened at the cuts, for tests and the log; the same on all ranks. */
+struct sim_totals {
+  int64_t migrated; /* particles that stepped into another rank's slab; not those that a cut passed over */
+  int64_t shared_contacts; /* nodes in contact on shared planes, summed over steps */
+  int64_t shared_plastic;  /* particles clamped whose stencil touches a shared plane, summed over steps */
+  int64_t rebalanced;      /* how often the cuts moved */
+  int64_t halvings;
+  int64_t iterations;
+  int64_t solves;
+  int64_t particles, removed;      /* now, and since the start */
+  int64_t entered;                 /* through the window */
+  int64_t shared_changed;          /* changes of phase of particles whose stencil touches a shared plane */
+  int64_t melted, frozen;          /* particles, each time they did */
+  double melted_mass, frozen_mass; /* kg */
+  double heat_in;                  /* J, from bodies and air */
+  int64_t pass_limits;             /* steps that ended so */
+};
+
+/* Where this rank's part of the domain is, and its nodes. */
+struct sim_mesh {
+  struct slabs *slabs;
+  struct halo *halo;
+  struct grid *grid;
+};
+
+/* When the cuts were last looked at (sim/balance.h). */
+struct sim_balance {
+  int every;      /* steps from one look at the cuts to the next; 0 leaves them where they are */
+  int64_t looked; /* step of the last look */
+  int64_t lost;   /* work that the best cuts would have saved since they last moved */
+};
+
+/* Of the next state, those that belong to other ranks (sim/settle.h). */
+struct leavers {
+  int32_t *particle;
+  int32_t count, room;
+};
+
+struct sim_clock {
+  double time;   /* s */
+  int64_t step;  /* taken, halves counted one by one */
+  int64_t frame; /* last one reached */
+  bool on_frame;
+};
+
+struct sim;
+/* What the caller is asked, and what it hears of. */
+struct sim_hooks {
+  /* Called after every accepted step. `measure_every` n: each n-th step has its energies and momenta
+   * measured; 0 never. */
+  void (*monitor)(void *context, const struct sim *sim);
+  void *monitor_context;
+  int measure_every;
+  /* Asked on every rank near the end of each step that is tried, at no cost: the answer rides along in a
+   * reduction. `request` becomes the greatest answer of any rank, the same on all, until somebody clears it:
+   * how all ranks come to stop or write a checkpoint after the same step. */
+  double (*poll)(void *context);
+  void *poll_context;
+  double request;
+};
+
+struct sim {
+  struct comm comm;
+  const struct scene *scene;
+  const struct kernels *kernels;
+  struct sim_mesh mesh;
+  struct particles *p;
+  struct next next;
+  struct reorder order;
+  struct crew crew;
+  struct leavers leavers;
+  struct mailbox outgoing, incoming;
+  struct reduction reduction; /* of a pipelined solve, while one is under way */
+  struct material_constants *constants;
+  struct body_pose *poses;
+  struct transfer transfer;
+  struct exact_sum measured[MEASURED_COUNT];
+  struct exact_sum changed[2]; /* kg that melt and that freeze in this step, of this rank */
+  struct sim_heat heat;
+  int64_t shared_contacts;     /* of this step, counted by this rank */
+  double max_speed, max_sound; /* m/s, of the present state */
+  struct window window;
+  struct sim_clock clock;
+  struct sim_balance balance;
+  struct instruments *instruments; /* NULL: the scene asks for none */
+  struct step_report report;       /* of the last step */
+  bool reported;                   /* the next try begins a report of its own */
+  double waited[WAITS];            /* of comm.traffic, as far as phases have it */
+  struct sim_totals totals;
+  struct sim_hooks hooks;
+};
+
+/* Scene and communicator must live as long as the simulation. *out is NULL on failure. isa: ISA_COUNT for the
+ * best that all ranks run. */
+int sim_create(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+               struct error *err);
+
+/* The state of a checkpoint instead of the scene's snow, bit for bit; `from` is what checkpoint_open() read
+ * of the file at `path`. isa: ISA_COUNT for the checkpoint's. With lenient, instruction sets and fields may
+ * differ from the checkpoint's. */
+int sim_create_from(struct sim **out, const struct comm *comm, const struct scene *scene, enum isa isa,
+                    const char *path, const struct checkpoint *from, bool lenient, struct error *err);
+
+void sim_destroy(struct sim **sim);
+
+/* What a checkpoint holds besides particles; run_id, generation and finished are the caller's, and so is
+ * `instruments`, for mem_free(). Not collective. */
+void sim_describe(const struct sim *sim, struct checkpoint *info);
+
+/* The step that the scene's rule gives now, cut to fall on the next frame or the scene's end. Not collective,
+ * as the next two: every rank computes the same. */
+double sim_next_step(const struct sim *sim);
+
+/* Whether the scene's end is reached. */
+bool sim_is_over(const struct sim *sim);
+
+/* Whether the next step ends at the scene's end, between two frames: a longer run does not pass through the
+ * state that it leads to. */
+bool sim_next_is_cut(const struct sim *sim);
+
+/* Whether the time is that of a frame, and not an end between two. */
+bool sim_is_on_beat(const struct sim *sim);
+
+/* Makes `frame` the last one at or before the present time. Not collective. */
+void sim_find_frame(struct sim *sim);
+
+/* Advances by exactly dt, in halves where a whole step is not accepted. */
+int sim_advance(struct sim *sim, double dt, struct error *err);
+
+/* One step of the scene's rule; on_frame tells whether it ended on a frame. */
+int sim_step(struct sim *sim, struct error *err);
+
+int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err);
+
+/* Rank that must count node plane k of its grid in global sums; tiles [0, this) are the rank's own. Not
+ * collective. */
+int32_t sim_owned_tiles(const struct sim *sim);
+
+/* Ends a phase that began at *since, which becomes now. What was spent on waiting meanwhile is not the
+ * phase's but PHASE_EXCHANGE's and PHASE_REDUCE's. Not collective. */
+void sim_end_phase(struct sim *sim, enum phase phase, double *since);
+
+/* Particles as they were made or read have J_P: where their model keeps its logarithm, that takes its place.
+ * Not collective. */
+void sim_begin_history(const struct scene *scene, struct particles *p);
+
+/* Speed of sound in particle i of p (m/s), where steps depend on it; else 0. Not collective. */
+double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i);
+
+/* Fields that are sums over particles: a kernel over all planes of all ranks, the exchange while it works,
+ * and the sums complete on shared planes. */
+void sim_scatter(struct sim *sim, plane_kernel *kernel, void *arguments, const enum node_field *fields,
+                 int count);
+
+/* A solve over the nodes, but for its fields and its product. Not collective. */
+struct cr_system sim_system(struct sim *sim);
+
+/* Brings the particle arrays into the order (cell, id): particle k of this rank is then sim->p's k-th. To be
+ * called before the arrays are read from outside; sim_advance() and a step that ends on a frame have done it.
+ * Not collective, changes no result. */
+void sim_tidy(struct sim *sim);
+
+#endif

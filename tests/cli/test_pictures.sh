@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Everything to look at, from one small run: traced pictures, films, plots, the page, files for other programs. Mistakes are one line
+# and exit code 1, and nothing is written over that is not of the kind.
+# usage: test_pictures.sh FIRN MPIEXEC
+set -u
+. "$(dirname "$0")/tools.sh"
+
+does() { # COMMAND...: succeeds
+  timeout 300 "$firn" "$@" >out.log 2>&1 </dev/null || { fail "firn $*" && show out.log; }
+}
+refused() { # WORDS COMMAND...: one line that says so
+  local words=$1 code
+  shift
+  timeout 300 "$firn" "$@" >stdout 2>stderr </dev/null
+  code=$?
+  [ "$code" -eq 1 ] || fail "firn $*: exit code $code, not 1"
+  [ "$(wc -l <stderr)" -eq 1 ] || { fail "firn $*: not one line" && show stderr; }
+  grep -q -e "$words" stderr || { fail "firn $*: does not say '$words'" && show stderr; }
+}
+is_png() { # FILE WIDTH HEIGHT
+  [ "$(od -An -tx1 -j1 -N3 "$1" 2>/dev/null)" = " 50 4e 47" ] || fail "$1 is no PNG"
+  [ "$(od -An -tu1 -j16 -N8 "$1" 2>/dev/null | awk '{ print $3 * 256 + $4, $7 * 256 + $8 }')" = "$2 $3" ] || fail "$1 is not $2 x $3"
+}
+
+small_scene >ball.yml
+expect 0 1 run.log ball.yml --output ball --threads 1 --preview
+is_png ball/pictures/000000.png 960 540
+frame=ball/frames/frame_000004.h5
+
+# traced pictures
+light=(--size 48x27 --samples 8 --threads 1)
+does render "$frame" -o ball.png "${light[@]}"
+is_png ball.png 48 27
+does render "$frame" -o ball.pfm "${light[@]}"
+[ "$(head -n 2 ball.pfm | tr '\n' ' ')" = "PF 48 27 " ] || fail "ball.pfm is no float map"
+timeout 300 "$mpiexec" -n 2 "$firn" render "$frame" -o two.pfm "${light[@]}" >out.log 2>&1 </dev/null || fail "render on two ranks"
+cmp -s ball.pfm two.pfm || fail "a picture on two ranks differs from that on one"
+refused "inside the snow" render ball/frames/frame_000000.h5 -o in.png "${light[@]}" --eye=-0.1,0.05,0 --target 1,0,0
+head -c 20000 "$frame" >short.h5
+refused "short.h5" render short.h5 -o short.png "${light[@]}"
+refused "must end in .png" render "$frame" -o ball.jpg
+refused "is not one of" render "$frame" -o x.png --look mud
+
+# films: resumed, with and without ffmpeg
+FIRN_FFMPEG=no-such-program does movie ball -o ball.mp4 --size 64x36
+says out.log "not installed.*its pictures are in ball_pictures"
+is_png ball_pictures/000008.png 64 36
+touch -d 2100-01-01 ball_pictures/*.png
+rm ball_pictures/000003.png
+FIRN_FFMPEG=no-such-program does movie ball -o ball.mp4 --size 64x36
+says out.log "^1 of 9 pictures"
+mkdir mine && cp ball.png mine/photo.png
+refused "not of a film" movie ball -o ball.mp4 --size 64x36 --pictures mine
+cmp -s ball.png mine/photo.png || fail "a film touched a picture that is not its own"
+if command -v ffmpeg >/dev/null; then
+  does movie ball -o ball.mp4 --size 64x36
+  [ "$(od -An -c -j4 -N4 ball.mp4 | tr -d ' ')" = ftyp ] || fail "ball.mp4 is no film"
+else
+  skipped "the film itself: ffmpeg is not installed"
+fi
+
+# plots
+does plot ball -o ball.svg
+grep -q 'kinetic' ball.svg || fail "the plot has no kinetic energy"
+if command -v xmllint >/dev/null; then
+  xmllint --noout ball.svg >out.log 2>&1 || { fail "ball.svg is no XML" && show out.log; }
+else
+  skipped "whether plots are sound XML: xmllint is not installed"
+fi
+does plot ball ball/history.csv -o two.png --only energy,step
+refused "is no plot" plot ball -o x.svg --only heat
+refused "nowhere" plot nowhere -o x.svg
+
+# one page, on its own
+does report ball -o ball.html --pictures 3 --size 160x90
+grep -q '</html>' ball.html || fail "ball.html is not whole"
+grep -o -E '(src|href)="[^"]{0,20}' ball.html | grep -v 'data:image/png' && fail "the page needs something else"
+for words in 'particles' 'firn run ball.yml' 'sphere' 'commit'; do grep -q "$words" ball.html || fail "the page lacks '$words'"; done
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -n "$browser" ]; then
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --enable-logging=stderr \
+    --window-size=1200,1600 --screenshot="$work/page.png" "file://$work/ball.html" >browser.log 2>&1 </dev/null
+  is_png page.png 1200 1600
+  grep -E 'CONSOLE|ERR_' browser.log && fail "the browser complains about the page"
+  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --dump-dom \
+    "file://$work/ball.html" >dom.log 2>/dev/null </dev/null
+  [ "$(grep -c '<img ' dom.log)" -ge 1 ] && grep -q '<svg ' dom.log || fail "the browser shows no pictures or plots"
+else
+  skipped "the page in a browser: chromium is not installed"
+fi
+refused "frames" report mine -o mine.html
+
+# files for other programs
+for kind in ply vtp csv npz; do does export "$frame" -o "ball.$kind"; done
+[ "$(wc -l <ball.csv)" -eq $(($("$firn" info "$frame" | sed -n 's/^ *particles *\([0-9]*\).*/\1/p') + 1)) ] || fail "ball.csv has not one line a particle"
+does export ball/frames/frame_00000[0-2].h5 --each "plys/b_%03d.ply"
+[ "$(ls plys | tr '\n' ' ')" = "b_000.ply b_001.ply b_002.ply " ] || fail "--each wrote $(ls plys)"
+if "$firn" export "$frame" -o ball.vdb >out.log 2>&1 </dev/null; then
+  [ "$(od -An -c -N4 ball.vdb | tr -d ' ')" = BDV ] || fail "ball.vdb is no VDB"
+else
+  says out.log "OpenVDB"
+  skipped "VDB files: built without OpenVDB"
+fi
+refused "suffix" export "$frame" -o ball.obj
+refused "2 frames" export "$frame" "$frame" -o ball.ply
+
+# nothing else is replaced
+for name in a.ply a.vtp a.csv a.npz a.vdb a.html a.svg a.png; do
+  echo "my own notes, which no command may touch" >$name
+  case $name in
+    *.html) refused "it stays" report ball -o $name ;;
+    *.svg) refused "it stays" plot ball -o $name ;;
+    *.png) refused "it stays" render "$frame" -o $name "${light[@]}" ;;
+    *) refused "it stays" export "$frame" -o $name ;;
+  esac
+  [ "$(cat $name)" = "my own notes, which no command may touch" ] || fail "$name was replaced"
+done
+
+[ $bad -eq 0 ] && echo "pictures: all as they should be"
+exit $bad

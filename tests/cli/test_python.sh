@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The snippets of docs/python.md, run one after the other on a run of a snowball against a plate. usage: test_python.sh FIRN MPIEXEC
+set -uo pipefail
+page=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../docs" && pwd)/python.md
+# shellcheck source=tests/cli/tools.sh
+. "$(dirname "${BASH_SOURCE[0]}")/tools.sh"
+if ! python=$(command -v /usr/bin/python3) || ! "$python" -c 'import h5py, numpy' 2> /dev/null; then
+  skipped "python: /usr/bin/python3 has no h5py; apt install python3-h5py"
+  exit 0
+fi
+cat > ball.yml <<'YML'
+domain: {lower: [-0.1, -0.08, -0.08], cells: [24, 16, 16], spacing: 0.01}
+gravity: [0, -9.81, 0]
+time: {end: 0.01, frame_rate: 200, max_step: 1e-4}
+snow: [{sphere: {center: [0.06, 0, 0], radius: 0.03}, velocity: [8, 0, 0]}]
+bodies: {plate: {box: {lower: [0.1, -0.1, -0.1], upper: [0.14, 0.1, 0.1]}, measure: true}}
+probes: [{name: core, point: [0.08, 0, 0], radius: 0.02}]
+output: {budget: true}
+checkpoint: {frames: 1}
+YML
+"$firn" run ball.yml --output out/ball --quiet < /dev/null > log.txt 2>&1 || { fail "the run: $(cat log.txt)"; exit 1; }
+awk '/^```python/ { on = 1; next } /^```/ { on = 0 } on' "$page" > all.py
+[ "$(grep -c import all.py)" -ge 4 ] || fail "the snippets of $page were not found"
+cat >> all.py <<'END'
+assert len(path) == 3 and info[0]["particles"] == len(ids) == len(fe), (len(path), len(ids))
+assert info[0]["attributes"]["step"] == step and check["steps"] >= 20 and check["warnings"] == []
+assert abs(impulse - (history["momentum_x"][0] - history["momentum_x"][-1])) < 0.05 * impulse, impulse
+assert 0.9 < elastic_volume.mean() < 1.1
+END
+PATH=$(dirname "$firn"):$PATH "$python" all.py > log.txt 2>&1 || { fail "the snippets:"; show log.txt; }
+"$firn" check ball.yml --set snow='[{file: cube.h5}]' > log.txt 2>&1 || fail "the particle file of the last snippet: $(cat log.txt)"
+"$firn" info --json --scene out/ball/frames/frame_000000.h5 > /dev/null 2>&1 && fail "--json and --scene at once"
+"$firn" check --json --ranks 2 ball.yml > /dev/null 2>&1 && fail "--json and --ranks at once"
+exit $bad

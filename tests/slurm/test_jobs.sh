@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# The job scripts on a real Slurm of ten nodes, all at once: time limits and requeues on 2 and on 3 nodes, a lost node, a bad scene, a
+# chain, a sweep, scaling studies. Every end is that of the run that nobody disturbed, bit for bit.
+#   test_jobs.sh FIRN MPIEXEC
+# Exit code 77 (skipped) where there is no Slurm to start, or no root to start it; tests/run.sh installs one, and names this
+# test at its end where that was not possible.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+jobs=$(cd "$here/../../jobs" && pwd)
+# shellcheck source=tests/slurm/cluster.sh
+. "$here/cluster.sh"
+# shellcheck source=tests/skip.sh
+. "$here/../skip.sh"
+lack=$(cluster_lacks)
+[ -z "$lack" ] || { skipped "no Slurm: $lack" && exit 77; }
+# shellcheck source=tests/cli/tools.sh
+. "$here/../cli/tools.sh"
+trap 'cluster_down "$work/slurm"; leave' EXIT
+trap 'exit 1' INT TERM
+chmod 755 "$work" # munged wants its socket within reach of all
+cluster_up "$work/slurm" 10 2 2 || {
+  fail "Slurm is there and does not come up: $(cat "$work"/slurm/log/*.log 2>/dev/null | grep -i -E 'error|fatal' | tail -n 1)"
+  exit 1
+}
+export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo # ranks of two nodes talk through TCP
+export FIRN=$firn
+
+small_scene | sed 's/end: 0.05/end: 0.025/' >s.yml
+arguments=(s.yml --threads 1)
+long=(s.yml --threads 1 --set 'snow.0.velocity=[1, -1, 0.3]' --set time.end=0.15 --set checkpoint.steps=3)
+
+# firn, but each of the first starts is cut short: as many as LIMITS says.
+cat >limited.sh <<END
+#!/bin/sh
+[ "\${SLURM_RESTART_COUNT:-0}" -ge "\${LIMITS:-0}" ] || set -- "\$@" --wall-limit 0.1 --set checkpoint.margin=0
+exec "$firn" "\$@"
+END
+# firn, and the first job of a chain is cut short.
+cat >first.sh <<END
+#!/bin/sh
+[ -e chained ] || [ "\$SLURM_PROCID" != 0 ] || : >chained.new
+[ -e chained ] || set -- "\$@" --wall-limit 0.1 --set checkpoint.margin=0
+exec "$firn" "\$@"
+END
+chmod +x limited.sh first.sh
+submit() { # LOG SBATCH-OPTIONS... -- ARGUMENTS...
+  local log=$1 options=()
+  shift
+  while [ "$1" != -- ]; do options+=("$1") && shift; done
+  sbatch --parsable -o "$log" "${options[@]}" "$jobs/firn.slurm" "${@:2}"
+}
+
+# All jobs go into the queue together; what they are compared with is computed meanwhile.
+two=$(FIRN=$work/limited.sh LIMITS=2 submit two.log -N 2 --ntasks-per-node=1 -- "${arguments[@]}" --output two)
+three=$(FIRN=$work/limited.sh LIMITS=2 submit three.log -N 3 --ntasks-per-node=1 -- "${arguments[@]}" --output three)
+lost=$(submit lost.log -p pair1 -N 1-2 -c 2 -- "${long[@]}" --output lost)
+torn=$(FIRN_LAUNCH=mpirun submit torn.log -p pair2 -N 1-2 -c 2 -- "${long[@]}" --output torn)
+bad=$(submit bad.log -N 1 -n 2 -- s.yml --set tiem.end=1) || exit 1
+bad_job=$bad bad=0
+expect 0 1 ref.log "${arguments[@]}" --output ref
+for log in lost.log torn.log; do
+  cluster_wait 60 grep -q '^checkpoint ' $log || { fail "a long run does not start" && show $log; }
+done
+cluster_lose "$work/slurm" n8
+cluster_lose "$work/slurm" n10
+expect 0 1 long.log "${long[@]}" --output long
+
+check_requeued() { # JOB LOG OUT
+  local state
+  state=$(cluster_finished "$1" 200)
+  [ "$state" = COMPLETED ] || { fail "job $1 is $state" && show "$2"; }
+  says "$2" 'stopped by the time limit'
+  says "$2" 'firn.slurm: exit code 85 after 1 starts: once more'
+  says "$2" 'firn.slurm: exit code 85 after 2 starts: once more'
+  [ "$(grep -c '^going on from ' "$2")" -eq 2 ] || { fail "$2 does not go on twice" && show "$2"; }
+  says "$2" 'firn.slurm: done'
+  same ref "$3"
+}
+check_requeued "$two" two.log two
+says two.log 'firn.slurm: 2 ranks of [0-9]+ threads on 2 nodes, by srun'
+check_requeued "$three" three.log three
+says three.log 'on 3 ranks'
+
+# A bad scene: at once, with the reason, not again.
+[ "$(cluster_finished "$bad_job" 60)" = FAILED ] || { fail "the bad scene's job is not FAILED" && show bad.log; }
+says bad.log "did you mean 'time'"
+says bad.log 'firn.slurm: firn ended with exit code 1'
+
+# A lost node: requeued on what is left, with fewer ranks. Under srun by Slurm itself; mpirun notices before Slurm does.
+for run in "$lost lost" "$torn torn"; do
+  name=${run#* } state=$(cluster_finished "${run% *}" 200)
+  [ "$state" = COMPLETED ] || { fail "the run that lost a node ($name) is $state" && show "$name.log"; }
+  says "$name.log" 'firn.slurm: 2 ranks of 2 threads on 2 nodes'
+  says "$name.log" 'firn.slurm: 1 ranks of 2 threads on 1 nodes'
+  says "$name.log" '^going on from '
+  same long "$name"
+done
+says torn.log 'firn.slurm: exit code [12][0-9][0-9] after 1 starts: once more'
+
+# A chain of three: the first is cut short, the second ends the run and cancels the third. mpirun in place of srun.
+(cd "$work" && FIRN=$work/first.sh FIRN_LAUNCH=mpirun "$jobs/chain.sh" 3 -N 2 --ntasks-per-node=1 -o chain.log -- "${arguments[@]}" --output chain) >chain.out
+mapfile -t chain < <(sed -n 's/^job \([0-9]*\) is.*/\1/p' chain.out)
+(cluster_finished "${chain[0]}" 120 >/dev/null && mv chained.new chained) &
+marker=$!
+
+# A sweep of four and studies of 1, 2 and 4 tasks, meanwhile.
+FIRN_SBATCH="-n 2" "$jobs/sweep.sh" s.yml -o sweep bodies.floor.friction=0.1,0.9 snow.0.per_cell=4,6 -- --threads 1 >sweep.out 2>&1 || { fail sweep.sh && show sweep.out; }
+"$jobs/scaling.sh" strong s.yml -o strong --ranks 1,2,4 -- --threads 1 >strong.out 2>&1 || { fail "scaling.sh strong" && show strong.out; }
+"$jobs/scaling.sh" weak s.yml -o weak --ranks 1,2,4 -- --threads 1 --set time.end=0.0125 >weak.out 2>&1 || { fail "scaling.sh weak" && show weak.out; }
+for study in sweep strong weak; do
+  cluster_wait 150 grep -q . $study/collect.log && cluster_wait 20 test -s $study/results.csv || { fail "$study: no table" && show $study.out; }
+done
+cluster_wait 100 cluster_empty || fail "jobs are left: $(squeue -h)"
+[ "$(grep -c ',done,' sweep/results.csv)" -eq 4 ] || { fail "the sweep is not done" && show sweep/results.csv; }
+[ -s sweep/sheet.png ] || { fail "the sweep has no sheet" && show sweep/collect.log; }
+says strong/collect.log 'frames: 3 of 3 runs that share a scene with another have the same bits'
+says weak/collect.log 'frames: 6 of 6 runs that share a scene with another have the same bits'
+[ "$(cut -d, -f2 strong/results.csv | tr '\n' ' ')" = 'ranks 1 2 4 ' ] || { fail "the strong table" && show strong/results.csv; }
+plotted strong 3 'frames: the same bits \(3 of 3 runs compared\)'
+plotted weak 3 'frames: the same bits \(6 of 6 runs compared\)'
+same ref strong/run_002
+
+wait $marker
+[ "$(cluster_finished "${chain[1]}" 30)" = COMPLETED ] || { fail "the chain's second job" && show chain.log; }
+[ "$(cluster_finished "${chain[2]}" 30)" = CANCELLED ] || { fail "the chain's third job is $(cluster_finished "${chain[2]}" 1)" && show chain.log; }
+says chain.log 'firn.slurm: exit code 85: the next job of the chain goes on'
+says chain.log 'firn.slurm: 2 ranks of [0-9]+ threads on 2 nodes, by mpirun'
+same ref chain
+finish jobs

@@ -1,0 +1,266 @@
+/* What `firn check` and `firn run` warn of: each doubt comes where it should, says what to change, and does
+ * not come with the scene beside it that is sound. */
+#include "base/memory.h"
+#include "run/scene_doubts.h"
+#include "seeding/scene_report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DOMAIN "domain: {lower: [-0.3, -0.05, -0.3], cells: [60, 60, 60], spacing: 0.01}\ntime: {end: 0.5}\n"
+#define BALL   "snow:\n  - {name: ball, sphere: {center: [0, 0.2, 0], radius: 0.1}}\n"
+#define FLOOR  "bodies:\n  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n"
+
+struct said {
+  char text[8192];
+  int lines;
+};
+
+static void hear(void *context, int line, const char *text)
+{
+  struct said *said = context;
+  const size_t used = strlen(said->text);
+  snprintf(said->text + used, sizeof said->text - used, "%d: %s\n", line, text);
+  said->lines++;
+}
+
+static int listen(const char *text, struct said *said)
+{
+  struct scene *scene = NULL;
+  struct error err = {0};
+  if (scene_parse(&scene, "s.yml", text, NULL, 0, &err)) fail_msg("%s", err.text);
+  *said = (struct said){.lines = 0};
+  const int count = scene_doubts(scene, hear, said);
+  scene_destroy(&scene);
+  assert_int_equal(mem_balance(), 0);
+  return count;
+}
+
+/* Exactly one doubt, of this line, with these words. */
+static void expect(const char *text, const char *words)
+{
+  struct said said;
+  if (listen(text, &said) != 1 || !strstr(said.text, words))
+    fail_msg("%s\nexpected one doubt: %s\ngot:\n%s", text, words, said.text);
+}
+
+static void expect_none(const char *text)
+{
+  struct said said;
+  if (listen(text, &said)) fail_msg("%s\nexpected no doubt, got:\n%s", text, said.text);
+}
+
+/* Instruments that ask for what the settings cannot resolve. */
+static void instruments(void **state)
+{
+  (void)state;
+  expect(DOMAIN BALL "probes: [{name: dot, point: [0, 0.2, 0], radius: 0.004}]\n",
+         "probes.dot: a region 0.008 m thin is less than a cell of 0.01 m");
+  expect(DOMAIN BALL
+         "probes: [{name: pit, profile: {lower: [0, 0, 0], upper: [0.1, 0.1, 0.1], count: 20}}]\n",
+         "probes.pit: a region 0.005 m thin");
+  expect_none(DOMAIN BALL
+              "probes: [{name: dot, point: [0, 0.2, 0]}, {name: pit, profile: {lower: [0, 0, 0], upper: "
+              "[0.1, 0.1, 0.1]}}, {name: gate, flux: {point: [0, 0, 0], normal: [0, 1, 0]}}]\n");
+  const char *measured = "bodies: {floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, measure: true}}\n";
+  char text[1024];
+  snprintf(text, sizeof text, "%s%s%s", DOMAIN BALL, measured, "");
+  expect(text, "bodies.floor: in a step of 0.0005 s sound crosses");
+  snprintf(text, sizeof text, "%s%s%s", DOMAIN BALL, measured, "integrator: {scheme: explicit}\n");
+  expect_none(text);
+}
+
+static void sound_scenes(void **state)
+{
+  (void)state;
+  expect_none(DOMAIN BALL FLOOR);
+  expect_none(DOMAIN BALL);
+}
+
+static void thin_bodies(void **state)
+{
+  (void)state;
+#define PLATE(size)                                                                                          \
+  DOMAIN BALL "bodies:\n  plate: {box: {center: [0, 0.05, 0], size: [0.4, " size ", 0.4]}}\n"
+  expect(PLATE("0.012"), "6: bodies.plate: it is about 0.012 m thick, 1.2 cells");
+  expect(PLATE("0.001"), "snow may get through what is thinner than two; make it thicker, or domain.spacing");
+  expect_none(PLATE("0.022"));
+  /* Turned, as a wall of a hollow body, or a wire. */
+  expect(DOMAIN BALL
+         "bodies:\n  plate: {box: {center: [0, 0.05, 0], size: [0.4, 0.012, 0.4], rotate: {axis: [1, 0, 1], "
+         "degrees: 35}}}\n",
+         "bodies.plate: it is about 0.01");
+  expect(DOMAIN BALL
+         "bodies:\n  cup: {shell: {of: {sphere: {center: [0, 0, 0], radius: 0.1}}, thickness: 0.015}}\n",
+         "bodies.cup: it is about 0.015 m thick");
+  expect(DOMAIN BALL "bodies:\n  wire: {capsule: {from: [-0.2, 0, 0], to: [0.2, 0, 0], radius: 0.004}}\n",
+         "bodies.wire: it is about 0.008");
+  expect_none(DOMAIN BALL
+              "bodies:\n  rod: {capsule: {from: [-0.2, 0, 0], to: [0.2, 0, 0], radius: 0.008}}\n");
+  /* Points and edges are thin on any body. */
+  expect_none(DOMAIN BALL "bodies:\n  tip: {cone: {from: [0.1, 0, 0], to: [0.1, 0.09, 0], radius: 0.05}}\n"
+                          "  edge: {wedge: {center: [-0.1, 0.05, 0], size: [0.12, 0.1, 0.3]}}\n");
+  expect_none(
+      DOMAIN BALL
+      "bodies:\n  land: {heightfield: {center: [0, 0, 0], size: [1, 0.1, 1], form: bumps, height: 0.03, "
+      "wavelength: 0.2}}\n");
+}
+
+static void snow_in_bodies(void **state)
+{
+  (void)state;
+#define DEEP(y) DOMAIN "snow:\n  - {name: ball, box: {center: [0, " y ", 0], size: [0.2, 0.1, 0.2]}}\n" FLOOR
+  expect(DEEP("0.03"),
+         "4: snow.ball: about 19 % of it lies inside the body 'floor' and stays there; move one of them");
+  expect_none(DEEP("0.05"));
+  expect_none(DEEP("0.0495")); /* a twentieth of a cell deep */
+  expect_none(DEEP("0.047"));  /* three tenths of a cell: 3 % of it */
+  expect(DEEP("0.043"), "snow.ball: about 7 % of it");
+  /* A body that comes later is not in the way yet. */
+  expect(DOMAIN BALL "bodies:\n  core: {sphere: {center: [0, 0.2, 0], radius: 0.05}}\n",
+         "snow.ball: about 12 % of it lies inside the body 'core'");
+  expect_none(DOMAIN BALL "bodies:\n  core: {sphere: {center: [0, 0.2, 0], radius: 0.05}, start: 0.1}\n");
+  /* A sticky body that holds an end of something elastic is a clamp; one that holds snow is not, nor is one
+   * that lets go. */
+#define HELD(model, stick)                                                                                   \
+  DOMAIN "snow:\n  - {name: rope, box: {center: [0, 0.2, 0], size: [0.2, 0.05, 0.05]}}\n"                    \
+         "materials: {m: {model: " model "}}\n"                                                              \
+         "bodies:\n  hand: {sphere: {center: [0.1, 0.2, 0], radius: 0.05}" stick "}\n"
+  expect_none(HELD("neo_hookean", ", sticky: true"));
+  expect_none(HELD("corotated", ", sticky: true"));
+  expect(HELD("snow", ", sticky: true"), "snow.rope: about 2");
+  expect(HELD("neo_hookean", ""), "snow.rope: about 2");
+}
+
+static void overlapping_snow(void **state)
+{
+  (void)state;
+#define TWO(x)                                                                                               \
+  DOMAIN "snow:\n  - {name: a, box: {lower: [-0.2, 0, -0.1], upper: [0, 0.2, 0.1]}}\n"                       \
+         "  - {name: b, box: {lower: [" x ", 0, -0.1], upper: [0.1, 0.2, 0.1]}}\n"
+  expect(TWO("-0.1"),
+         "5: snow.a and snow.b overlap: about 51 % of 'b' lies in the other, where mass counts twice");
+  expect_none(TWO("0"));
+}
+
+static void bodies_out_of_reach(void **state)
+{
+  (void)state;
+  expect(DOMAIN BALL "bodies:\n  floor: {plane: {point: [0, -0.1, 0], normal: [0, 1, 0]}}\n",
+         "6: bodies.floor: it never is in the domain");
+  expect(DOMAIN BALL "bodies:\n  wall: {box: {lower: [1, 0, 0], upper: [2, 1, 1]}}\n",
+         "so that no snow can touch it");
+  expect_none(DOMAIN BALL
+              "bodies:\n  wall: {sphere: {center: [2, 0.1, 0], radius: 0.1}, velocity: [-5, 0, 0]}\n");
+  expect(DOMAIN BALL
+         "bodies:\n  wall: {sphere: {center: [2, 0.1, 0], radius: 0.1}, velocity: [-5, 0, 0], end: 0.2}\n",
+         "bodies.wall: it never is in the domain");
+  expect(DOMAIN BALL "bodies:\n  late: {sphere: {center: [0, 0.02, 0], radius: 0.05}, start: 0.5}\n",
+         "bodies.late: it comes at 0.5 s, and the run ends at 0.5 s");
+}
+
+static void centimetres(void **state)
+{
+  (void)state;
+#define LARGE(end, velocity, more)                                                                           \
+  "domain: {lower: [-100, -5, -100], cells: [200, 100, 200], spacing: 1}\ntime: {end: " end "}\n"            \
+  "snow:\n  - {sphere: {center: [0, 30, 0], radius: 10}, velocity: [0, " velocity ", 0]}\n" more
+  expect(LARGE("0.5", "-200", ""),
+         "4: snow.snow-0: it moves at 200 m/s; is the scene in centimetres? Write metres");
+  expect(LARGE("0.5", "0", ""),
+         "0: snow of 20 m moves by 1.2 m at most in the 0.5 s of the run; is the scene in");
+  expect(LARGE("0.5", "0", "gravity: [0, -981, 0]\n"), "gravity: 981 m/s^2; lengths are in metres");
+  expect_none(LARGE("5", "-30", "")); /* an avalanche */
+}
+
+static void materials(void **state)
+{
+  (void)state;
+  struct said said;
+  assert_int_equal(listen(DOMAIN BALL
+                          "materials: {odd: {density: 2000, young: 1e8, poisson: 0.45, hardening: 0}}\n",
+                          &said),
+                   4);
+  assert_non_null(strstr(said.text, "materials.odd.young is 1e+08, outside the sensible 1400 to 500000"));
+  expect(DOMAIN
+         "snow:\n  - {sphere: {center: [0, 0.2, 0], radius: 0.1}, material: a}\nmaterials: {a: {}, b: {}}\n",
+         "materials.b: no snow is made of it");
+  expect(DOMAIN "snow:\n  - {sphere: {center: [0, 0.2, 0], radius: 0.1}, per_cell: 1}\n",
+         "4: snow.snow-0: 1 particles a cell; below 4 it falls apart");
+  expect("domain: {cells: [60, 60, 60], spacing: 0.01}\ntime: {end: 0.5, step: 2e-3}\nintegrator: {scheme: "
+         "explicit}\n"
+         "snow:\n  - sphere: {center: [0.2, 0.2, 0.2], radius: 0.1}\n",
+         "time.step: 0.002 s is beyond the sound limit");
+}
+
+/* Thousands of doubts are not thousands of lines, and do not take minutes. */
+static void many(void **state)
+{
+  (void)state;
+  enum { ITEMS = 4000, SIZE = 1 << 20 };
+  char *text = mem_alloc(SIZE, 1), *at = text + sprintf(text, DOMAIN FLOOR "snow:\n");
+  for (int k = 0; k < ITEMS; k++)
+    at += sprintf(at, "  - {sphere: {center: [%d.0e-2, 0.2, %d.0e-2], radius: 0.03}}\n", k % 40 - 20,
+                  k / 40 % 40 - 20);
+  struct scene *scene = NULL;
+  struct error err = {0};
+  if (scene_parse(&scene, "s.yml", text, NULL, 0, &err)) fail_msg("%s", err.text);
+  struct said said = {.lines = 0};
+  const int count = scene_doubts(scene, hear, &said);
+  assert_true(count > 20 && said.lines == 21);
+  assert_non_null(strstr(said.text, "more like these"));
+  struct scene_estimate e;
+  scene_estimate(scene, 0, 1, &e);
+  assert_true(e.particles > 1e5 && e.nodes > 1e5);
+  scene_destroy(&scene);
+  mem_free(text);
+}
+
+/* Half a second of a ball and a pool 10 cm deep, with conduction hurried so that it crosses cells. */
+static void heat(void **state)
+{
+  (void)state;
+#define WARM(heat, ball, step)                                                                               \
+  "domain: {lower: [-0.3, -0.05, -0.3], cells: [60, 60, 60], spacing: 0.01}\ntime: {end: 0.5" step "}\n"     \
+  "heat: {" heat "}\nsnow:\n"                                                                                \
+  "  - {name: pool, box: {lower: [-0.2, 0, -0.2], upper: [0.2, 0.1, 0.2]}, phase: liquid}\n"                 \
+  "  - {name: ball, sphere: {center: [0, 0.2, 0], radius: 0.05}, " ball "}\n"
+#define LIQUID "liquid: {stiffness: 3e5, conductivity: 2000}"
+  expect_none(WARM(LIQUID, "conductivity: 1000", ""));
+  expect(WARM("liquid: {stiffness: 3e5}", "conductivity: 1", "") FLOOR, "less than a cell of 0.01 m");
+  expect(WARM("liquid: {stiffness: 1e4, conductivity: 2000}", "conductivity: 1000", ""),
+         "heat.liquid.stiffness: under a head of 0.25 m the liquid shrinks by 25 %; use about 2e+05 Pa");
+  expect(WARM("liquid: {stiffness: 1e9, conductivity: 2000}", "conductivity: 1000", ""),
+         "heat.liquid.stiffness: 1e+09 Pa is far more than a head of 0.25 m needs");
+  expect(WARM(LIQUID, "conductivity: 1e6", ", step: 5e-4"), "time.step: in 0.0005 s heat crosses more than");
+  expect(WARM(LIQUID, "conductivity: 1000, temperature: 20", ""), "snow.ball.temperature: 20 K is colder");
+  expect(WARM(LIQUID ", ambient: {exchange: 5, temperature: 20}", "conductivity: 1000", ""),
+         "heat.ambient.temperature: 20 K is colder");
+  /* Water in snow: its mass counts twice. */
+  expect(
+      WARM(LIQUID, "conductivity: 1000", "") "  - {box: {lower: [-0.1, 0, -0.1], upper: [0.1, 0.05, 0.1]}}\n",
+      "snow.pool and snow.snow-2 overlap");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sound_scenes),
+      cmocka_unit_test(instruments),
+      cmocka_unit_test(thin_bodies),
+      cmocka_unit_test(snow_in_bodies),
+      cmocka_unit_test(overlapping_snow),
+      cmocka_unit_test(bodies_out_of_reach),
+      cmocka_unit_test(centimetres),
+      cmocka_unit_test(materials),
+      cmocka_unit_test(many),
+      cmocka_unit_test(heat),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
