@@ -29,8 +29,7 @@ cmake --preset release >/dev/null # what goes wrong is on stderr
 cmake --build --preset release --parallel "$(nproc)" --target firn_command
 
 echo "==> dropping a snowball on $ranks ranks"
-rm -rf "$out"
-mpirun -n "$ranks" "$firn" run scenes/$name.yml
+mpirun -n "$ranks" "$firn" run scenes/$name.yml --force # the run before this one goes once this one is complete
 
 echo "==> drawing it"
 frames=("$out"/frames/frame_*.h5)

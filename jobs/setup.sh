@@ -6,7 +6,7 @@
 # A thing is looked for by what it provides (a command, a pkg-config module), not by its package, so a cluster's own modules count,
 # and a machine that is not Debian works once everything is there. Running it again costs some milliseconds.
 
-# package : how to see that it is there ("command NAME...", "module NAME" or "font FILE")
+# package : how to see that it is there ("command NAME...", "module NAME", "font FILE" or "file PATH")
 FIRN_NEEDS=(
   "build-essential : command gcc make"
   "cmake : command cmake"
@@ -21,8 +21,30 @@ FIRN_NEEDS=(
   "libpng-dev : module libpng"
   "libxxhash-dev : module libxxhash"
   "libfreetype-dev : module freetype2"
+  "libcairo2-dev : module cairo"
   "fonts-dejavu-core : font DejaVuSans-Bold.ttf"
-  "clang-format : command clang-format"
+  "zlib1g-dev : module zlib"
+)
+# What some of the tests take besides. Without these all is built, and the tests that lack them say so.
+FIRN_TEST_NEEDS=(
+  "clang-format-14 : command clang-format-14"
+  "libxml2-utils : command xmllint"
+  "locales : file /usr/share/i18n/charmaps/ANSI_X3.4-1968.gz"
+  "procps : command pgrep"
+  "groff : command groff"
+  "clang-14 : command clang-14"
+  "libomp-14-dev : file /usr/lib/llvm-14/lib/libomp.so"
+  "libclang-rt-14-dev : file /usr/lib/llvm-14/lib/clang/14.0.6/lib/linux"
+  "slurm-wlm : command sbatch /usr/sbin/slurmctld /usr/sbin/slurmd"
+  "munge : command munge /usr/sbin/munged"
+  "python3-h5py : file /usr/lib/python3/dist-packages/h5py"
+)
+# Asked for with FIRN_OPENVDB=1: what `firn export` writes VDB files with, and a C++ compiler comes with build-essential.
+[ -z "${FIRN_OPENVDB:-}" ] || FIRN_NEEDS+=("libopenvdb-dev : file /usr/include/openvdb/openvdb.h" "libboost-dev : file /usr/include/boost/version.hpp")
+FIRN_NIGHTLY_NEEDS=(
+  "debootstrap : command debootstrap"
+  "dpkg-dev : command dpkg-shlibdeps"
+  "file : command file"
 )
 
 firn_die() {
@@ -37,14 +59,15 @@ firn_has() { # kind name...
     case $kind in
       command) command -v "$name" >/dev/null 2>&1 || return 1 ;;
       module) pkg-config --exists "$name" 2>/dev/null || return 1 ;;
+      file) [ -e "$name" ] || return 1 ;;
       font) [ -n "$(find /usr/share/fonts /usr/local/share/fonts "$HOME/.local/share/fonts" -name "$name" -print -quit 2>/dev/null)" ] || return 1 ;;
     esac
   done
 }
 
-firn_missing() { # prints the packages that are not there
+firn_missing() { # NEEDS...: prints the packages that are not there
   local need how
-  for need in "${FIRN_NEEDS[@]}"; do
+  for need in "$@"; do
     read -ra how <<<"${need#* : }"
     firn_has "${how[@]}" || printf '%s ' "${need%% : *}"
   done
@@ -98,14 +121,25 @@ firn_mpi_environment() {
   export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
 }
 
+# What is missing of these is installed where that can be done; the rest is named, and is no error.
+firn_setup_tests() { # quick, all or nightly
+  local needs=("${FIRN_TEST_NEEDS[@]}") missing
+  [ "$1" != nightly ] || needs+=("${FIRN_NIGHTLY_NEEDS[@]}")
+  missing=$(firn_missing "${needs[@]}")
+  [ -n "$missing" ] || return 0
+  # shellcheck disable=SC2086 # a list of words on purpose
+  (firn_install $missing) || echo "firn set-up: going on without $missing" >&2
+  hash -r
+}
+
 firn_setup() {
   local missing
-  missing=$(firn_missing)
+  missing=$(firn_missing "${FIRN_NEEDS[@]}")
   if [ -n "$missing" ]; then
     # shellcheck disable=SC2086 # a list of words on purpose
     firn_install $missing
     hash -r
-    missing=$(firn_missing)
+    missing=$(firn_missing "${FIRN_NEEDS[@]}")
     [ -z "$missing" ] || firn_die "installed, yet still not found: ${missing% }; is PATH or PKG_CONFIG_PATH unusual?"
   fi
   firn_check_cmake

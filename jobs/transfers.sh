@@ -27,8 +27,7 @@ run() {
   local into=$1 kind=$2 scene=$3 scheme kernel force
   shift 3
   read -r scheme kernel force <<<"$kind"
-  rm -rf -- "$into" # a run that did not finish would be kept
-  "$firn" run "$scene" --quiet --output "$into" --set transfer="{scheme: $scheme, kernel: $kernel, force: $force}" "$@" 2>>firn.log
+  "$firn" run "$scene" --quiet --force --output "$into" --set transfer="{scheme: $scheme, kernel: $kernel, force: $force}" "$@" 2>>firn.log
 }
 
 # history FOLDER PROGRAM: awk over the history with the columns by name, at["kinetic"]; `first` is true on the first row

@@ -9,6 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 firn_mpi_environment
 firn=${1:-build/release/firn} folder=${2:-out/writing} ranks=${3:-2} particles=${4:-2e6}
 mkdir -p "$folder"
+folder=$(mktemp -d "$folder/writing.XXXXXX") # what was there before is left alone
+trap 'rm -rf "$folder"' EXIT
 cat >"$folder/scene.yml" <<END
 domain: {cells: [100, 60, 60], spacing: 0.01}
 time: {end: 2e-4, frame_rate: 5000}
@@ -39,6 +41,5 @@ for _ in 1 2 3 4 5; do
   rm "$folder/dd"
 done
 dd=$(best <"$folder/rate.dd") f=$(best <"$folder/rate.frames") c=$(best <"$folder/rate.checkpoints")
-rm -rf "$folder"/run "$folder"/rate.*
 echo "$particles particles on $ranks ranks, $((frames / 2000000)) MB a frame, $((checkpoint / 1000000)) MB a checkpoint"
 awk "BEGIN { printf \"dd with fsync  %5d MB/s\nframes         %5d MB/s  %.2f of dd\ncheckpoints    %5d MB/s  %.2f of dd\n\", $dd, $f, $f / $dd, $c, $c / $dd }"
