@@ -96,7 +96,7 @@ static double hardest(const struct scene *s)
   double factor = 1.0;
   for (int k = 0; k < s->material_count; k++) {
     const struct material *m = &s->materials[k];
-    if (m->model == MODEL_SNOW && m->snow.plastic)
+    if (m->model == MODEL_SNOW && m->snow.plastic != 0)
       factor = fmax(factor, fmin(m->snow.hardening_limit, exp(0.5 * m->snow.hardening)));
   }
   return factor;

@@ -197,7 +197,8 @@ else
 fi
 rm -rf "$away"
 
-# Two starts at once in a folder that is free: one has it, the other leaves, and nothing is mixed.
+# Two starts at once in a folder that is free: one has it, the other leaves, and nothing is mixed. Who leaves depends on
+# the moment: one that finds the folder taken, or one that has written nothing yet when the other takes it.
 for k in 1 2; do
   "$firn" run s.yml --output duel "${kept[@]}" >duel$k.log 2>&1 </dev/null &
   duel[k]=$!
@@ -205,7 +206,7 @@ done
 winners=0
 for k in 1 2; do wait "${duel[k]}" && winners=$((winners + 1)); done
 [ $winners -eq 1 ] || { fail "$winners of two starts at once came to their end" && cat duel[12].log >&2; }
-grep -q -h -E '^firn: (another run has just started in duel|duel holds a run)' duel1.log duel2.log || { fail "no word of the other" && cat duel[12].log >&2; }
+grep -q -h -E '^firn: (another run has just started in duel|duel holds a run|another start .* has taken over duel)' duel1.log duel2.log || { fail "no word of the other" && cat duel[12].log >&2; }
 same_run ref duel
 
 # Other commands that write: what is at the name and is something else stays.
