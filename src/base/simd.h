@@ -182,11 +182,32 @@ static inline bool vi_is_run(vi a)
 #endif
 }
 
+#if defined __AVX2__ && !defined __AVX512F__
+/* Places of the halves of doubles that move a mask's lanes to the front, and from there back. */
+static const int32_t vd_front[16][8] = {
+    {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7},
+    {4, 5, 0, 1, 2, 3, 6, 7}, {0, 1, 4, 5, 2, 3, 6, 7}, {2, 3, 4, 5, 0, 1, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7},
+    {6, 7, 0, 1, 2, 3, 4, 5}, {0, 1, 6, 7, 2, 3, 4, 5}, {2, 3, 6, 7, 0, 1, 4, 5}, {0, 1, 2, 3, 6, 7, 4, 5},
+    {4, 5, 6, 7, 0, 1, 2, 3}, {0, 1, 4, 5, 6, 7, 2, 3}, {2, 3, 4, 5, 6, 7, 0, 1}, {0, 1, 2, 3, 4, 5, 6, 7}};
+static const int32_t vd_back[16][8] = {
+    {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7},
+    {2, 3, 4, 5, 0, 1, 6, 7}, {0, 1, 4, 5, 2, 3, 6, 7}, {4, 5, 0, 1, 2, 3, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7},
+    {2, 3, 4, 5, 6, 7, 0, 1}, {0, 1, 4, 5, 6, 7, 2, 3}, {4, 5, 0, 1, 6, 7, 2, 3}, {0, 1, 2, 3, 6, 7, 4, 5},
+    {4, 5, 6, 7, 0, 1, 2, 3}, {0, 1, 6, 7, 2, 3, 4, 5}, {6, 7, 0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5, 6, 7}};
+
+static inline vd vd_permute(vd a, const int32_t halves[8])
+{
+  return (vd)_mm256_permutevar8x32_ps((__m256)a, _mm256_loadu_si256((const __m256i *)halves));
+}
+#endif
+
 /* The masked lanes of a, moved together, to p; up to LANES doubles are overwritten there. */
 static inline void vd_pack(double *p, vm mask, vd a)
 {
 #if defined __AVX512DQ__
   vd_store(p, (vd)_mm512_maskz_compress_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)a));
+#elif defined __AVX2__
+  vd_store(p, vd_permute(a, vd_front[vm_bits(mask)]));
 #else
   for (int l = 0; l < LANES; l++) {
     *p = a[l];
@@ -200,6 +221,8 @@ static inline vd vd_unpack(const double *p, vm mask, vd a)
 {
 #if defined __AVX512DQ__
   return (vd)_mm512_mask_expand_pd((__m512d)a, _mm512_movepi64_mask((__m512i)mask), (__m512d)vd_load(p));
+#elif defined __AVX2__
+  return vd_select(mask, vd_permute(vd_load(p), vd_back[vm_bits(mask)]), a);
 #else
   for (int l = 0; l < LANES; l++)
     if (mask[l]) a[l] = *p++;
@@ -279,6 +302,13 @@ static inline double vd_sum(vd a)
   return sum;
 }
 
+/* Whole numbers |n| < 2^51 as integers: AVX2 has no instruction for it. */
+static inline vm vd_whole(vd n)
+{
+  const vd magic = vd_set(0x1.8p52);
+  return (vm)(n + magic) - (vm)magic;
+}
+
 /* exp, ours because libm picks its code by CPU. Relative error below 2e-16 for |x| < 700; no special cases
  * beyond. */
 static inline vd vd_exp(vd x)
@@ -303,7 +333,7 @@ static inline vd vd_exp(vd x)
                                                1.0 / 6227020800};
   vd sum = vd_set(inverse_factorial[13]);
   for (int k = 12; k >= 0; k--) sum = vd_fma(sum, r, vd_set(inverse_factorial[k]));
-  const vm exponent = __builtin_convertvector(n, vm) << 52;
+  const vm exponent = vd_whole(n) << 52;
   return (vd)((vm)sum + exponent);
 }
 

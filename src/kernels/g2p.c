@@ -98,8 +98,7 @@ struct extremes {
 };
 
 /* Cell keys of the new positions. */
-static void store_keys(const struct transfer *t, int32_t s, int count, vm counted, const vd x[3],
-                       struct step_result *result)
+static vm find_keys(const struct transfer *t, vm counted, const vd x[3], struct step_result *result)
 {
   const struct grid_geometry *geometry = &t->grid->geometry;
   vm inside = ~(vm){0}, key = {0};
@@ -108,18 +107,20 @@ static void store_keys(const struct transfer *t, int32_t s, int count, vm counte
     const vm here = (u >= vd_set(0.0)) & (u <= vd_set((double)geometry->cells[a]));
     const vd base = stencil_floor(geometry->support == 4 ? u : u + vd_set(0.5));
     inside &= here;
-    key = key << GRID_INDEX_BITS | __builtin_convertvector(vd_select(here, base, vd_set(0.0)), vm);
+    key = key << GRID_INDEX_BITS | vd_whole(vd_select(here, base, vd_set(0.0)));
   }
-  key |= ~inside;
-  memcpy(t->next->key + s, &key, (size_t)count * sizeof *t->next->key);
   result->outside += vm_count(~inside & counted);
+  return key | ~inside;
 }
 
 /* LANES particles between the gather and their new state. */
 struct update {
   struct batch batch;
   int32_t s;       /* the first */
-  vd v[3];         /* grid velocity at the particle, less its share of the old one for FLIP */
+  vd v[3];         /* grid velocity here, less its share of the old one for FLIP; then the new one */
+  vd x[3];         /* the new position */
+  vm key;          /* and the cell there */
+  vd b[9];         /* the new affine state, with APIC */
   vd norm2;        /* of the velocity gradient, squared */
   vd trial[9], jp; /* F_E and the plastic volume */
   vd shear, flow;  /* of models that have them */
@@ -181,11 +182,9 @@ static void update_begin(const struct transfer *t, int32_t s, int32_t left, cons
   gathered_gradient(geometry, rows, stencil_scale(geometry, t->mls ? OFFSET : GRADIENT), g);
   if (t->affine && !t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
   if (t->affine) {
-    vd b[9];
-    gathered_gradient(geometry, rows, geometry->spacing, b);
-    for (int k = 0; k < 9; k++) vd_stream_some(t->next->p->b[k] + s, b[k], u->batch.count);
+    gathered_gradient(geometry, rows, geometry->spacing, u->b);
     u->affine2 = vd_set(0.0);
-    for (int k = 0; k < 9 && t->budget; k++) u->affine2 += b[k] * b[k];
+    for (int k = 0; k < 9 && t->budget; k++) u->affine2 += u->b[k] * u->b[k];
   } else {
     u->affine2 = vd_set(0.0);
   }
@@ -321,22 +320,17 @@ static vd sound_of(const struct transfer *t, const struct update *u)
 }
 
 /* Steps 8 to 10, and what the step must know of these particles. */
-static void update_end(struct transfer *t, const struct update *u, const struct near_bodies *near,
+static void update_end(struct transfer *t, struct update *u, const struct near_bodies *near,
                        struct extremes *most, struct worker *worker)
 {
   struct step_result *result = &worker->result;
   const struct particles *p = t->p;
-  const struct particles *next = t->next->p;
   const struct grid_geometry *geometry = &t->grid->geometry;
   const struct batch *batch = &u->batch;
   const int32_t s = u->s;
   const vm live = vm_first(batch->count);
   const vd dt = vd_set(t->dt), zero = vd_set(0.0);
   vd v[3], x[3];
-  for (int k = 0; k < 9; k++) vd_stream_some(next->fe[k] + s, u->trial[k], batch->count);
-  vd_stream_some(next->jp + s, u->jp, batch->count);
-  if (next->shear) vd_stream_some(next->shear + s, u->shear, batch->count);
-  if (next->flow) vd_stream_some(next->flow + s, u->flow, batch->count);
   for (int d = 0; d < 3; d++) {
     x[d] = batch_load(p->x[d], batch);
     v[d] = u->v[d];
@@ -350,10 +344,10 @@ static void update_end(struct transfer *t, const struct update *u, const struct 
     speed2 = vd_fma(v[d], v[d], speed2);
     crossing |= vd_abs(dt * v[d]) > vd_set(geometry->spacing);
     x[d] = vd_fma(dt, v[d], x[d]);
-    vd_stream_some(next->v[d] + s, v[d], batch->count);
-    vd_stream_some(next->x[d] + s, x[d], batch->count);
+    u->v[d] = v[d];
+    u->x[d] = x[d];
   }
-  store_keys(t, s, batch->count, live & ~u->liquid, x, result);
+  u->key = find_keys(t, live & ~u->liquid, x, result);
   crossing &= ~u->liquid;
   if (t->budget) budget_end(t, u, x, speed2, worker->energy);
 
@@ -368,6 +362,37 @@ static void update_end(struct transfer *t, const struct update *u, const struct 
   result->plastic += vm_count(u->plastic & live);
   most->speed2 = vd_max(most->speed2, vd_select(live, speed2, zero));
   if (t->want_sound) most->sound2 = vd_max(most->sound2, vd_select(live, sound_of(t, u), zero));
+}
+
+/* One array's new values of n batches, one after the other. */
+#define STREAM(array, member)                                                                                \
+  for (int b_ = 0; b_ < n; b_++) vd_stream_some((array) + u[b_].s, u[b_].member, u[b_].batch.count)
+
+/* The new state of n batches that fill a cache line of each array: past the caches, a line that is written in
+ * two halves with other lines between them would go to memory twice. */
+ALWAYS_INLINE void store_line(const struct transfer *t, int n, const struct update u[])
+{
+  const struct particles *next = t->next->p;
+  for (int k = 0; k < 9; k++) STREAM(next->fe[k], trial[k]);
+  STREAM(next->jp, jp);
+  for (int d = 0; d < 3; d++) STREAM(next->v[d], v[d]);
+  for (int d = 0; d < 3; d++) STREAM(next->x[d], x[d]);
+  if (next->shear) STREAM(next->shear, shear);
+  if (next->flow) STREAM(next->flow, flow);
+  for (int k = 0; k < 9 && t->affine; k++) STREAM(next->b[k], b[k]);
+  for (int b = 0; b < n; b++)
+    vd_store_some((double *)(t->next->key + u[b].s), (vd)u[b].key, u[b].batch.count);
+}
+
+/* Of all batches of a round. */
+static void store_round(const struct transfer *t, int n, const struct update u[])
+{
+  enum { LINE = 8 }; /* doubles */
+  for (int b = 0, first = 0; b < n; b++) {
+    if ((u[b].s + u[b].batch.count) % LINE != 0 && b + 1 < n) continue;
+    store_line(t, b + 1 - first, u + first);
+    first = b + 1;
+  }
 }
 
 /* Gathers for the particles of one run; particle s has row `row`. */
@@ -420,6 +445,7 @@ static int32_t update_waiting(struct transfer *t, struct worker *worker, int32_t
     else
       for (int b = 0; b < n; b++) return_general(t, &u[b], &worker->result);
     for (int b = 0; b < n; b++) update_end(t, &u[b], near, most, worker);
+    store_round(t, n, u);
   }
   const size_t row = GATHERED_DOUBLES * sizeof(double);
   for (int k = 0; k < 2 && done < waiting; k++)
