@@ -41,6 +41,13 @@ FIRN_TEST_NEEDS=(
 )
 # Asked for with FIRN_OPENVDB=1: what `firn export` writes VDB files with, and a C++ compiler comes with build-essential.
 [ -z "${FIRN_OPENVDB:-}" ] || FIRN_NEEDS+=("libopenvdb-dev : file /usr/include/openvdb/openvdb.h" "libboost-dev : file /usr/include/boost/version.hpp")
+# Films, the page in a browser and VDB files: for all but the quick subset.
+FIRN_PICTURE_NEEDS=(
+  "ffmpeg : command ffmpeg"
+  "chromium : command chromium"
+  "libopenvdb-dev : file /usr/include/openvdb/openvdb.h"
+  "libboost-dev : file /usr/include/boost/version.hpp"
+)
 FIRN_NIGHTLY_NEEDS=(
   "debootstrap : command debootstrap"
   "dpkg-dev : command dpkg-shlibdeps"
@@ -124,6 +131,7 @@ firn_mpi_environment() {
 # What is missing of these is installed where that can be done; the rest is named, and is no error.
 firn_setup_tests() { # quick, all or nightly
   local needs=("${FIRN_TEST_NEEDS[@]}") missing
+  [ "$1" = quick ] || needs+=("${FIRN_PICTURE_NEEDS[@]}")
   [ "$1" != nightly ] || needs+=("${FIRN_NIGHTLY_NEEDS[@]}")
   missing=$(firn_missing "${needs[@]}")
   [ -n "$missing" ] || return 0
