@@ -13,7 +13,7 @@ domain: {lower: [-0.1, -0.08, -0.08], cells: [24, 16, 16], spacing: 0.01}
 gravity: [0, -9.81, 0]
 time: {end: 0.01, frame_rate: 200, max_step: 1e-4}
 snow: [{sphere: {center: [0.06, 0, 0], radius: 0.03}, velocity: [8, 0, 0]}]
-bodies: {plate: {box: {lower: [0.1, -0.1, -0.1], upper: [0.14, 0.1, 0.1]}, measure: true}}
+bodies: {plate: {box: {lower: [0.1, -0.1, -0.1], upper: [0.14, 0.1, 0.1]}, measure: true, pressure_map: true}}
 probes: [{name: core, point: [0.08, 0, 0], radius: 0.02}]
 output: {budget: true}
 checkpoint: {frames: 1}
@@ -26,6 +26,7 @@ assert len(path) == 3 and info[0]["particles"] == len(ids) == len(fe), (len(path
 assert info[0]["attributes"]["step"] == step and check["steps"] >= 20 and check["warnings"] == []
 assert abs(impulse - (history["momentum_x"][0] - history["momentum_x"][-1])) < 0.05 * impulse, impulse
 assert 0.9 < elastic_volume.mean() < 1.1
+assert len(where) > 20 and abs(where[:, 0] - 0.1).max() < 1e-12 and 0.002 < span < 0.006 and pressure.max() > 1e3
 END
 PATH=$(dirname "$firn"):$PATH "$python" all.py > log.txt 2>&1 || { fail "the snippets:"; show log.txt; }
 "$firn" check ball.yml --set snow='[{file: cube.h5}]' > log.txt 2>&1 || fail "the particle file of the last snippet: $(cat log.txt)"
