@@ -106,7 +106,7 @@ static void add_warning(void *context, int line, const char *text)
  * Snow of files is not in the profile: it counts as the rest of the snow does. */
 static void guess_seconds(const struct scene *scene, const struct scene_estimate *e, double seconds[2])
 {
-  const struct model_speed speed = calibrate();
+  const struct model_speed speed = calibrate(scene->beta > 0.0);
   const struct network network = {.ranks = 0};
   struct model_case c = model_case_of(scene, &speed);
   struct profile *profile = profile_of_scene(scene, 1.0);

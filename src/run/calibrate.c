@@ -70,15 +70,16 @@ static double time_pair(const struct kernels *kernels)
   return best;
 }
 
-/* A unit of counted work over a particle's pair, from `firn model --save` and `firn bench` on one core with
- * AVX-512 (docs/measuring.md). */
-static const double parallel_of_pair = 1.0, serial_of_pair = 1.0, product_of_pair = 1.0;
+/* A unit of counted work over a particle's pair, as measured with AVX-512 (docs/measuring.md). Steps with a
+ * solve keep more of each particle. */
+static const double explicit_of_pair = 0.128, implicit_of_pair = 0.24, serial_of_pair = 0.018,
+                    product_of_pair = 0.138;
 
-struct model_speed calibrate(void)
+struct model_speed calibrate(bool implicit)
 {
   const struct kernels *kernels = kernels_get(isa_detect());
   const double pair = time_pair(kernels);
-  struct model_speed speed = {.parallel = parallel_of_pair * pair,
+  struct model_speed speed = {.parallel = (implicit ? implicit_of_pair : explicit_of_pair) * pair,
                               .serial = serial_of_pair * pair,
                               .product = product_of_pair * pair,
                               .iterations = model_reference.iterations,

@@ -6,6 +6,7 @@
 #include "kernels/kernels.h"
 #include "run/model.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The bare transfer pair on cells^3 cells (kernels.h). */
@@ -14,6 +15,6 @@ void bare_destroy(struct bare **bare);
 int64_t bare_count(const struct bare *bare); /* particles */
 
 /* One core, with this machine's best kernels. */
-struct model_speed calibrate(void);
+struct model_speed calibrate(bool implicit);
 
 #endif
