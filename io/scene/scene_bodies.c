@@ -203,13 +203,13 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   if (yaml_find(map, "measure")) body->measured = reader_flag(r, map, "measure", false);
   if (body->measured && s->has_heat)
     reader_fail_key(r, map, "measure", "does not go with 'heat': the pressure of liquid is not in it");
+  read_movement(r, map, body);
+  read_times(r, map, body);
+  read_heat(r, map, s, body);
   if (!body->measured)
     reader_refuse(r, map, "pressure_map", "on a body without 'measure: true'");
   else if (yaml_find(map, "pressure_map"))
     body->mapped = reader_flag(r, map, "pressure_map", false);
-  read_movement(r, map, body);
-  read_times(r, map, body);
-  read_heat(r, map, s, body);
   body->color_given = scene_read_color(r, map, body->color);
   reader_close(r);
   if (r->code || !shape_is_ready(&body->shape)) return;
