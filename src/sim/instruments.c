@@ -366,7 +366,6 @@ void instruments_accept(struct sim *sim, double dt, bool has_row)
   struct instruments *in = sim->instruments;
   if (!in) return;
   carry_flux(sim);
-  carry_map(sim, dt);
   const int carried = in->columns - (in->heat ? HEAT_COLUMNS : 0),
             summed = carried - (in->budget ? BUDGET_COUNT : 0);
   if (in->heat && has_row) note_heat(sim, in->row + carried);
@@ -374,6 +373,7 @@ void instruments_accept(struct sim *sim, double dt, bool has_row)
   struct carried *budget = carry_forces(sim, dt), *span = &in->carried[in->columns];
   if (in->budget) carry_budget(sim, budget);
   carry(span, dt);
+  carry_map(sim, dt);
   if (!has_row) return;
   for (int k = 0; k < summed; k++) {
     in->row[k] = carried_value(&in->carried[k]) / carried_value(span);
