@@ -85,7 +85,7 @@ static void places_move_along(void **state)
                       .velocity = {1.0, 2.0, -0.5},
                       .spin = {0.3, -2.0, 1.1},
                       .pivot = {0.05, 0.0, 0.1}};
-  const double point[3] = {0.3, 0.1, 0.1}; /* from the centre, 0.1 m below the face y = 0.2 */
+  const double point[3] = {0.1, 0.1, 0.1}; /* from the centre, 0.1 m below the face y = 0.2 */
   struct push_log *log = push_log_create(spacing, lower);
   struct contact_map map = {0};
   struct body_pose pose;
