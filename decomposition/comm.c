@@ -139,6 +139,28 @@ void comm_gather(const struct comm *comm, const void *bytes, size_t size, void *
              comm->mpi);
 }
 
+void *comm_gather_rows(const struct comm *comm, const void *rows, int64_t count, size_t size, int64_t *all)
+{
+  int64_t total = count;
+  const int own = comm_count(count);
+  int *counts = mem_alloc((size_t)comm->size, sizeof *counts),
+      *first = mem_alloc((size_t)comm->size, sizeof *first);
+  comm_sum_i64(comm, &total, 1);
+  comm_count(total);
+  MPI_Gather(&own, 1, MPI_INT, counts, 1, MPI_INT, 0, comm->mpi);
+  for (int r = 1; r < comm->size && comm->rank == 0; r++) first[r] = first[r - 1] + counts[r - 1];
+  MPI_Datatype row;
+  MPI_Type_contiguous(comm_count((int64_t)size), MPI_BYTE, &row);
+  MPI_Type_commit(&row);
+  void *to = comm->rank == 0 ? mem_alloc((size_t)total, size) : NULL;
+  MPI_Gatherv(rows, own, row, to, counts, first, row, 0, comm->mpi);
+  MPI_Type_free(&row);
+  mem_free(first);
+  mem_free(counts);
+  *all = comm->rank == 0 ? total : 0;
+  return to;
+}
+
 void comm_library(char *out, size_t size)
 {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";

@@ -75,6 +75,10 @@ int64_t comm_exscan_i64(const struct comm *comm, int64_t value);
  * the others. */
 void comm_gather(const struct comm *comm, const void *bytes, size_t size, void *all);
 
+/* `count` rows of `size` bytes of every rank, in order of ranks, to rank 0, as a block for mem_free() of *all
+ * rows there; NULL and 0 on the others. */
+void *comm_gather_rows(const struct comm *comm, const void *rows, int64_t count, size_t size, int64_t *all);
+
 /* Name and version of the MPI library in one line, cut to fit. Not collective. */
 void comm_library(char *out, size_t size);
 

@@ -156,8 +156,11 @@ int firn_sim_write_frame(struct firn_sim *sim, struct firn_error *err)
                                   "the simulation is between frames %lld and %lld: advance to one first",
                                   (long long)s->clock.frame, (long long)s->clock.frame + 1),
                         &error, err);
-  const struct frame_info info = {.index = s->clock.frame, .step = s->clock.step, .time = s->clock.time};
+  struct contact_table *contacts = instruments_contacts(s);
+  const struct frame_info info = {
+      .index = s->clock.frame, .step = s->clock.step, .time = s->clock.time, .contacts = contacts};
   int code = frame_write(&s->comm, s->scene, s->p, &info, &error);
+  contact_table_destroy(&contacts);
   if (code) return export_error(code, &error, err);
   if (s->comm.rank == 0) code = frame_write_series(s->scene, 0, &error);
   return export_error(comm_agree(&s->comm, code, &error), &error, err);

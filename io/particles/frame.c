@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "io/particles/frame_contacts.h"
 #include "io/particles/frame_fields.h"
 #include "io/particles/hdf5.h"
 #include "io/particles/writer.h"
@@ -35,7 +36,8 @@ static bool describe(hid_t file, const void *context)
   return hdf5_put_text(file, "format", "firn frame") && hdf5_put_i64(file, "format_version", FRAME_VERSION) &&
          hdf5_put_i64(file, "frame", d->info->index) && hdf5_put_i64(file, "step", d->info->step) &&
          hdf5_put_f64(file, "time", d->info->time) && hdf5_put_text(file, "units", "SI: m, kg, s") &&
-         hdf5_put_scene(file, d->scene);
+         hdf5_put_scene(file, d->scene) &&
+         (!d->info->contacts || frame_put_contacts(file, d->scene, d->info->contacts));
 }
 
 /* What frame_gather() needs besides the rows. */

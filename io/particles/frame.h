@@ -7,6 +7,7 @@
 #define FIRN_IO_FRAME_H
 
 #include "base/error.h"
+#include "bodies/contact_map.h"
 #include "decomposition/comm.h"
 #include "grid/particles.h"
 #include "io/scene/scene.h"
@@ -24,6 +25,7 @@ struct frame_info {
   int64_t step;
   double time;               /* s */
   const struct fence *fence; /* rank 0: asked before writing; NULL where no other start could write */
+  const struct contact_table *contacts; /* rank 0: where bodies are pushed; NULL: none is mapped */
 };
 
 /* Collective. Writes <scene->output>/frames/frame_000123.h5 with the scene's fields and precision. */

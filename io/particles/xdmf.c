@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/particles/any_file.h"
+#include "io/particles/frame_contacts.h"
 #include "io/particles/hdf5.h"
 
 #include <inttypes.h>
@@ -74,7 +75,17 @@ static void put_grid(FILE *out, const char *name, const struct any_file *state)
   fputs("      </Grid>\n", out);
 }
 
-static void put_frame(FILE *out, const char *folder, const char *name)
+static void put_contacts(FILE *out, const char *name, const struct any_file *state)
+{
+  char path[80];
+  double time = 0.0;
+  hdf5_get_f64(state->file, "time", &time);
+  snprintf(path, sizeof path, "frames/%s", name);
+  frame_put_contact_grid(out, path, time, frame_count_contacts(state->file));
+}
+
+/* The frame's particles to `out`, and its contacts, where it has some, to `contacts`. */
+static void put_frame(FILE *out, FILE *contacts, const char *folder, const char *name)
 {
   struct error err = {.code = FIRN_OK};
   struct any_file *state = NULL;
@@ -83,6 +94,7 @@ static void put_frame(FILE *out, const char *folder, const char *name)
     log_warn("left out of the series: %s", err.text);
   else if (state->count > 0)
     put_grid(out, name, state);
+  if (state && frame_count_contacts(state->file) > 0) put_contacts(contacts, name, state);
   any_file_close(&state);
   mem_free(path);
 }
@@ -116,8 +128,19 @@ static void put_series(FILE *out, const struct scene *scene, const char *folder,
   fputs(head, out);
   put_escaped(out, scene->name);
   fputs("\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", out);
+  char *text = NULL;
+  size_t size = 0;
+  FILE *contacts = open_memstream(&text, &size);
+  if (!contacts) firn_fatal("out of memory for the list of %d frames", frames->count);
   for (int k = 0; k < frames->count; k++)
-    if (frame_number(frames->names[k]) >= 0) put_frame(out, folder, frames->names[k]);
+    if (frame_number(frames->names[k]) >= 0) put_frame(out, contacts, folder, frames->names[k]);
+  fclose(contacts);
+  if (size > 0)
+    fprintf(out,
+            "    </Grid>\n    <Grid Name=\"contacts\" GridType=\"Collection\" "
+            "CollectionType=\"Temporal\">\n%s",
+            text);
+  free(text);
   fputs("    </Grid>\n  </Domain>\n</Xdmf>\n", out);
 }
 

@@ -206,6 +206,10 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   read_movement(r, map, body);
   read_times(r, map, body);
   read_heat(r, map, s, body);
+  if (!body->measured)
+    reader_refuse(r, map, "pressure_map", "on a body without 'measure: true'");
+  else if (yaml_find(map, "pressure_map"))
+    body->mapped = reader_flag(r, map, "pressure_map", false);
   body->color_given = scene_read_color(r, map, body->color);
   reader_close(r);
   if (r->code || !shape_is_ready(&body->shape)) return;
@@ -220,7 +224,7 @@ void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct sc
 {
 #define BODY_KEYS                                                                                            \
   SCENE_SHAPE_KEYS, "friction", "sticky", "sticky_above", "velocity", "spin", "motion", "pivot", "start",    \
-      "end", "temperature", "liquid_friction", "measure", "color", NULL
+      "end", "temperature", "liquid_friction", "measure", "pressure_map", "color", NULL
   static const char *const map_keys[] = {BODY_KEYS}, *const list_keys[] = {"name", BODY_KEYS};
   const struct yaml_item *all = reader_get(r, root, "bodies");
   if (all && all->kind == YAML_SCALAR)

@@ -288,7 +288,7 @@ static void read_made_of_one(struct reader *r, const struct yaml_item *map, cons
                              struct shape *shape)
 {
   static const char *const shell[] = {"of", "thickness", NULL}, *const offset[] = {"of", "distance", NULL},
-                           *const layer[] = {"on", "thickness", "within", NULL};
+                           *const layer[] = {"on", "thickness", "all_around", "within", NULL};
   static const char *const box[] = {"box", NULL};
   const bool is_layer = shape->kind == SHAPE_LAYER, is_offset = shape->kind == SHAPE_OFFSET;
   const struct yaml_item *item = reader_open(r, map, kinds[shape->kind],
@@ -299,6 +299,10 @@ static void read_made_of_one(struct reader *r, const struct yaml_item *map, cons
   read_child(r, item ? item : map, is_layer ? "on" : "of", s, &shape->child[0]);
   shape->amount = reader_number(r, item, is_offset ? "distance" : "thickness", READER_REQUIRED,
                                 is_offset ? RANGE_ANY : RANGE_POSITIVE);
+  if (is_layer && !reader_flag(r, item, "all_around", false)) {
+    for (int d = 0; d < 3; d++) shape->half[d] = -s->gravity[d];
+    if (!(vec_normalize(shape->half) > 0.0)) shape->half[1] = 1.0;
+  }
   if (is_layer) {
     const struct yaml_item *within = reader_open(r, item, "within", box);
     if (!within)

@@ -34,6 +34,7 @@ static void turn_shape(const struct body *body, const double turn[9], struct bod
 {
   const struct shape *s = &body->shape;
   struct shape *out = &pose->shape;
+  memcpy(pose->turn, turn, sizeof pose->turn);
   for (int row = 0; row < 3; row++) {
     const double *t = turn + 3 * row;
     out->axis[row] = vec_dot(t, s->axis);
@@ -78,7 +79,7 @@ static void keyed_pose(const struct body *body, double time, struct body_pose *p
 
 void body_pose_at(const struct body *body, double time, struct body_pose *pose)
 {
-  *pose = (struct body_pose){.body = body, .shape = body->shape};
+  *pose = (struct body_pose){.body = body, .shape = body->shape, .turn = {[0] = 1.0, [4] = 1.0, [8] = 1.0}};
   memcpy(pose->velocity, body->velocity, sizeof pose->velocity);
   if (time < body->start || (body->end > 0.0 && time >= body->end)) {
     pose->shape = (struct shape){.kind = SHAPE_NONE};

@@ -32,6 +32,7 @@ struct body {
   double temperature;     /* K; that of the first key where there are keys */
   struct ramp heating;    /* keys of the temperature over time (s); owned, empty for none */
   bool measured;          /* force, torque and area are in the history */
+  bool mapped;            /* frames say where on it contact pushes */
   bool color_given;       /* else pictures choose one */
   double color[3];        /* linear reflectance, for pictures */
 };
@@ -41,6 +42,7 @@ struct body_pose {
   const struct body *body;
   struct shape shape;          /* borrows what the body's shape owns; SHAPE_NONE outside the body's time */
   double origin[3];            /* m, where the pivot is */
+  double turn[9];              /* rotation about it, by rows */
   double velocity[3], spin[3]; /* of the pivot, and about it */
 };
 

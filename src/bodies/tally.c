@@ -3,6 +3,13 @@
 #include "base/vec.h"
 
 #include <stddef.h>
+#include <string.h>
+
+void tally_clear(struct body_tally *t)
+{
+  memset(t->sum, 0, sizeof t->sum);
+  if (t->log) t->log->count = 0;
+}
 
 static void add_vector(struct exact_sum sum[3], const double value[3])
 {
@@ -24,6 +31,7 @@ static void add_impulse(struct body_tally *t, const struct body_pose *pose, cons
   const double work = vec_dot(impulse, carried);
   exact_add(&t->sum[TAKEN_WORK], work);
   exact_add(&t->sum[TAKEN_FRICTION], work - vec_dot(impulse, velocity));
+  if (t->log) push_log_add(t->log, pose, x, on_body, 0.0);
 }
 
 void tally_collision(struct body_tally *t, const struct body_pose *pose, const double x[3], double mass,
@@ -57,6 +65,7 @@ void tally_cover(struct body_tally *t, const struct body_pose *pose, const doubl
   const double q = mass / beyond(depth, support);
   exact_add(&t->sum[TAKEN_COVER], q);
   exact_add(&t->sum[TAKEN_COVER2], q * q);
+  if (t->log) push_log_add(t->log, pose, x, NULL, q);
 }
 
 double tally_area(const struct body_tally *t, double spacing)

@@ -5,6 +5,7 @@
 
 #include "base/exactsum.h"
 #include "bodies/body.h"
+#include "bodies/contact_map.h"
 
 enum taken {
   TAKEN_IMPULSE,                    /* N s, on the body */
@@ -18,7 +19,11 @@ enum taken {
 
 struct body_tally {
   struct exact_sum sum[TAKEN_COUNT];
+  struct push_log *log; /* by place; NULL unless the body is mapped */
 };
+
+/* Nothing is taken yet. */
+void tally_clear(struct body_tally *tally);
 
 /* Contact changed the velocity of a mass (kg) at x from `before` to `after`. */
 void tally_collision(struct body_tally *tally, const struct body_pose *pose, const double x[3], double mass,

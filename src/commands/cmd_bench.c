@@ -14,6 +14,7 @@
 #include "decomposition/reduce.h"
 #include "io/file.h"
 #include "io/particles/frame.h"
+#include "run/calibrate.h"
 #include "run/launch.h"
 #include "run/options.h"
 #include "seeding/scene_report.h"
@@ -196,35 +197,12 @@ static void time_pair(struct bench *b, void (*p2g)(struct bare *), void (*g2p)(s
 static void bench_floor(struct bench *b, const struct kernels *kernels, int64_t wanted)
 {
   const int32_t cells = (int32_t)fmax(4.0, round(cbrt((double)wanted / b->comm.size / BARE_PER_CELL)));
-  const int64_t count = (int64_t)cells * cells * cells * BARE_PER_CELL;
-  struct particles *p = particles_create(0);
-  particles_append(p, count);
-  for (int64_t i = 0; i < count; i++) {
-    const int64_t cell = i / BARE_PER_CELL;
-    const int64_t at[3] = {cell / cells / cells, cell / cells % cells, cell % cells};
-    for (int d = 0; d < 3; d++) p->x[d][i] = (double)at[d] + rng_uniform(1, (uint64_t)i, (uint64_t)d);
-  }
-  const struct grid_geometry frame = {.support = 4, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0};
-  struct grid *grid = grid_create(&frame);
-  struct transfer transfer = {.grid = grid, .p = p};
-  const size_t nodes = (size_t)(cells + 4) * (size_t)(cells + 4) * (size_t)(cells + 4);
-  struct bare bare = {.cells = cells, .transfer = &transfer};
-  bare.place = mem_alloc((size_t)count * 3, sizeof(double));
-  for (int64_t k = 0; k < 3 * count; k++) bare.place[k] = p->x[k % 3][k / 3];
-  bare.value = mem_alloc((size_t)count * 16, sizeof(double));
-  bare.out = mem_alloc((size_t)count * 16, sizeof(double));
-  bare.grid = mem_alloc(nodes * 4, sizeof(double));
-  for (int64_t k = 0; k < 16 * count; k++) bare.value[k] = rng_uniform(2, (uint64_t)k, 0);
-  const double scale = (double)wanted / (double)count / b->comm.size;
+  struct bare *bare = bare_create(cells);
+  const double scale = (double)wanted / (double)bare_count(bare) / b->comm.size;
   b->floor = 0.0;
-  if (b->plain) time_pair(b, kernels->plain_p2g, kernels->plain_g2p, &bare, wanted, scale, "plain");
-  time_pair(b, kernels->bare_p2g, kernels->bare_g2p, &bare, wanted, scale, "bare");
-  mem_free(bare.place);
-  mem_free(bare.value);
-  mem_free(bare.out);
-  mem_free(bare.grid);
-  grid_destroy(&grid);
-  particles_destroy(&p);
+  if (b->plain) time_pair(b, kernels->plain_p2g, kernels->plain_g2p, bare, wanted, scale, "plain");
+  time_pair(b, kernels->bare_p2g, kernels->bare_g2p, bare, wanted, scale, "bare");
+  bare_destroy(&bare);
 }
 
 /* --- steps

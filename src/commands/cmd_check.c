@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "commands/commands.h"
 #include "decomposition/slabs.h"
+#include "run/calibrate.h"
 #include "run/launch.h"
 #include "run/model.h"
 #include "run/options.h"
@@ -18,10 +19,11 @@ static const char usage[] =
     "usage: firn check SCENE.yml [--set KEY=VALUE]... [--json] [--ranks N [--threads N] [--per-node N]\n"
     "                  [--machine FILE] [--network NAME]]\n"
     "\n"
-    "Validates the scene and prints particles, active nodes, memory a rank, time step limits and\n"
-    "the number of steps. A warning, which says what to change, for what is valid and hardly meant:\n"
-    "unusual materials, snow inside a body or in other snow, bodies that are thinner than two cells\n"
-    "or outside the domain, centimetres instead of metres, more memory than this machine has.\n"
+    "Validates the scene and prints particles, active nodes, memory a rank, time step limits, the\n"
+    "number of steps, frames, disk, and the time on one core, from a short calibration.\n"
+    "A warning, which says what to change, for what is valid and hardly meant: unusual materials,\n"
+    "snow inside a body or in other snow, bodies that are thinner than two cells or outside the domain,\n"
+    "centimetres instead of metres, more memory than this machine has.\n"
     "\n"
     "  --set KEY=VALUE   change any key of the scene\n"
     "  --json            the same numbers and warnings as JSON, for scripts; not with --ranks\n"
@@ -100,12 +102,61 @@ static void add_warning(void *context, int line, const char *text)
   json_close(json, '}');
 }
 
+/* Seconds of the run on one core of this machine: with the steps of the start, and once snow has hardened.
+ * Snow of files is not in the profile: it counts as the rest of the snow does. */
+static void guess_seconds(const struct scene *scene, const struct scene_estimate *e, double seconds[2])
+{
+  const struct model_speed speed = calibrate(scene->beta > 0.0);
+  const struct network network = {.ranks = 0};
+  struct model_case c = model_case_of(scene, &speed);
+  struct profile *profile = profile_of_scene(scene, 1.0);
+  struct model_time time = {0};
+  c.ranks = c.per_node = 1;
+  if (scene->has_heat) c.iterations = fmax(c.iterations, e->iterations);
+  model_predict(profile, &speed, &network, NULL, &c, &time);
+  const double counted = (double)profile->all_particles;
+  const double step = counted > 0.0 ? time.step * fmax(1.0, e->particles / counted) : 0.0;
+  seconds[0] = step * e->steps;
+  seconds[1] = step * e->hardened;
+  profile_destroy(&profile);
+}
+
+static void print_duration(double seconds)
+{
+  if (seconds < 90.0)
+    printf("%.2g s", fmax(seconds, 0.1));
+  else if (seconds < 5400.0)
+    printf("%.0f min", seconds / 60.0);
+  else if (seconds < 2.0 * 86400.0)
+    printf("%.1f h", seconds / 3600.0);
+  else
+    printf("%.0f days", seconds / 86400.0);
+}
+
+static void print_time(const struct scene *scene, int64_t rows)
+{
+  struct scene_estimate e;
+  double seconds[2];
+  scene_estimate(scene, rows, 1, &e);
+  guess_seconds(scene, &e, seconds);
+  if (!(seconds[0] > 0.0)) return; /* all snow is in files: nothing is known of its cells */
+  printf("  time       about ");
+  print_duration(seconds[0]);
+  if (seconds[1] > 1.5 * seconds[0]) {
+    printf(", up to ");
+    print_duration(seconds[1]);
+  }
+  printf(" on one core of this machine, timed just now; firn model measures the scene itself\n");
+}
+
 static void print_json(const struct scene *scene, int64_t rows)
 {
   struct json json = {0};
   struct scene_estimate e;
   char hash[32];
+  double seconds[2];
   scene_estimate(scene, rows, 1, &e);
+  guess_seconds(scene, &e, seconds);
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)scene->hash);
   json_open(&json, NULL, '{');
   json_text(&json, "scene", scene->path);
@@ -125,6 +176,8 @@ static void print_json(const struct scene *scene, int64_t rows)
   json_number(&json, "step", e.step);
   json_number(&json, "steps", e.steps);
   json_number(&json, "steps_hardened", e.hardened);
+  json_number(&json, "seconds", seconds[0]);
+  json_number(&json, "seconds_hardened", seconds[1]);
   json_number(&json, "frames", e.frames);
   json_number(&json, "disk", e.disk);
   json_open(&json, "warnings", '[');
@@ -200,6 +253,7 @@ int cmd_check(int argc, char **argv)
   if (!code) code = scene_check_files(scene, NULL, &rows, &err);
   if (!code && options.json) print_json(scene, rows);
   if (!code && !options.json) scene_report(scene, rows, options.ranks ? (int)options.ranks : 1, stdout);
+  if (!code && !options.json && !options.ranks) print_time(scene, rows);
   if (!code && options.ranks) code = print_request(scene, rows, &options, &err);
   if (!code && !options.json) scene_doubts(scene, print_warning, scene->path);
   if (code) fprintf(stderr, "firn: %s\n", err.text);

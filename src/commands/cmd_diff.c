@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/particles/any_file.h"
+#include "io/particles/frame_contacts.h"
 #include "io/particles/hdf5.h"
 #include "run/options.h"
 
@@ -248,6 +249,41 @@ static int compare_fields(const struct pair *pair, struct error *err)
   return result;
 }
 
+/* One column of the contacts that both frames have. */
+static int compare_contact_column(const struct pair *pair, int k, struct error *err)
+{
+  const char *name;
+  double *a = NULL, *b = NULL;
+  int64_t values = 0, others = 0;
+  if (frame_read_contacts(pair->a->file, pair->a->path, k, &name, &values, &a, err) ||
+      frame_read_contacts(pair->b->file, pair->b->path, k, &name, &others, &b, err)) {
+    mem_free(a);
+    return TROUBLE;
+  }
+  struct found found = {0};
+  const struct pair rows = {.count = values < others ? values : others};
+  compare_reals(&rows, 1, a, b, &found);
+  mem_free(a);
+  mem_free(b);
+  const double relative = found.scale > 0.0 ? found.largest / found.scale : 0.0;
+  if (values != others)
+    printf("  contacts/%s: %" PRId64 " against %" PRId64 " values\n", name, values, others);
+  else if (found.bits > 0)
+    printf("  contacts/%s: %" PRId64 " of %" PRId64 " values differ, by at most %.9g (relative %.3g)\n", name,
+           found.bits, values, found.largest, relative);
+  return values == others && (found.bits == 0 || relative <= pair->tolerance) ? SAME : DIFFERENT;
+}
+
+/* Where bodies are pushed is compared if both files say so. */
+static int compare_contacts(const struct pair *pair, struct error *err)
+{
+  int result = SAME;
+  if (!hdf5_has(pair->a->file, "contacts") || !hdf5_has(pair->b->file, "contacts")) return SAME;
+  for (int k = 0; k < CONTACT_COLUMNS && result != TROUBLE; k++)
+    result = worse(result, compare_contact_column(pair, k, err));
+  return result;
+}
+
 /* Two moments of one run are not the same state, even where nothing moves. */
 static int compare_times(const struct pair *pair)
 {
@@ -265,6 +301,7 @@ static int compare_states(const struct any_file *a, const struct any_file *b, do
   int result = compare_times(&pair);
   result = worse(result, match_particles(&pair, err));
   if (result != TROUBLE) result = worse(result, compare_fields(&pair, err));
+  if (result != TROUBLE) result = worse(result, compare_contacts(&pair, err));
   const char *same = tolerance < 0.0 ? "the same, bit for bit" : "the same within the tolerance";
   if (result != TROUBLE)
     printf("  %s: %" PRId64 " particles compared\n", result == SAME ? same : "different", pair.count);

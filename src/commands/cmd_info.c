@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "io/particles/any_file.h"
+#include "io/particles/frame_contacts.h"
 #include "io/particles/hdf5.h"
 
 #include <getopt.h>
@@ -163,6 +164,8 @@ static int print_state(const struct any_file *state, struct error *err)
   printf("%s\n", state->path);
   H5Aiterate2(state->file, H5_INDEX_NAME, H5_ITER_INC, NULL, print_attribute, NULL);
   printf("  %-20s %" PRId64 "\n", "particles", state->count);
+  if (hdf5_has(state->file, "contacts"))
+    printf("  %-20s %" PRId64 "\n", "contacts", frame_count_contacts(state->file));
   int code = print_bounds(state, err);
   if (code == FIRN_OK) code = print_mass(state, err);
   if (code == FIRN_OK) printf("\n  %-10s %-9s %-8s %16s %16s\n", "field", "type", "unit", "least", "largest");

@@ -22,8 +22,10 @@ void crew_create(struct crew *crew, int threads)
 void crew_free(struct crew *crew)
 {
   for (int w = 0; w < worker_count(crew); w++) {
-    workspace_free(&crew->workers[w].work);
-    mem_free(crew->workers[w].bodies);
+    struct worker *worker = &crew->workers[w];
+    workspace_free(&worker->work);
+    for (int k = 0; k < crew->bodies; k++) push_log_destroy(&worker->bodies[k].log);
+    mem_free(worker->bodies);
   }
   mem_free(crew->workers);
   *crew = (struct crew){0};
@@ -143,13 +145,22 @@ void crew_collect(const struct crew *crew, const struct grid *g, struct step_res
   }
 }
 
-void crew_tally(struct crew *crew, int bodies)
+static struct body_tally *make_tallies(int bodies, const struct body_tally *like)
 {
+  struct body_tally *made = mem_alloc((size_t)bodies, sizeof *made);
+  for (int k = 0; k < bodies; k++)
+    if (like[k].log) made[k].log = push_log_create(like[k].log->spacing, like[k].log->lower);
+  return made;
+}
+
+void crew_tally(struct crew *crew, int bodies, const struct body_tally *like)
+{
+  crew->bodies = bodies;
   for (int w = 0; w < worker_count(crew); w++) {
     struct worker *worker = &crew->workers[w];
     memset(worker->energy, 0, sizeof worker->energy);
-    if (!worker->bodies) worker->bodies = mem_alloc((size_t)bodies, sizeof *worker->bodies);
-    memset(worker->bodies, 0, (size_t)bodies * sizeof *worker->bodies);
+    if (!worker->bodies) worker->bodies = make_tallies(bodies, like);
+    for (int k = 0; k < bodies; k++) tally_clear(&worker->bodies[k]);
   }
 }
 
@@ -158,7 +169,10 @@ void crew_collect_tallies(const struct crew *crew, int bodies, struct body_tally
 {
   for (int w = 0; w < worker_count(crew); w++) {
     const struct worker *worker = &crew->workers[w];
-    for (int k = 0; k < bodies; k++) add_sums(tallies[k].sum, worker->bodies[k].sum, TAKEN_COUNT);
+    for (int k = 0; k < bodies; k++) {
+      add_sums(tallies[k].sum, worker->bodies[k].sum, TAKEN_COUNT);
+      if (tallies[k].log) push_log_append(tallies[k].log, worker->bodies[k].log);
+    }
     add_sums(energy, worker->energy, ENERGY_COUNT);
   }
 }

@@ -19,6 +19,7 @@ struct crew {
       void *context); /* called by the first worker between planes while messages travel; may be NULL */
   void *context;
   struct timeline *timeline; /* NULL unless the run is traced */
+  int bodies;                /* that the workers tally */
   const char *label;         /* what crew_planes() works on, for the timeline: static */
 };
 
@@ -49,8 +50,9 @@ void crew_begin(struct crew *crew);
 void crew_collect(const struct crew *crew, const struct grid *grid, struct step_result *result,
                   struct exact_sum measured[MEASURED_COUNT], struct exact_sum changed[2]);
 
-/* Around them likewise, for steps whose bodies and energies are tallied. */
-void crew_tally(struct crew *crew, int bodies);
+/* Around them likewise, for steps whose bodies and energies are tallied: each body by place too where `like`
+ * is, always the same ones. */
+void crew_tally(struct crew *crew, int bodies, const struct body_tally *like);
 void crew_collect_tallies(const struct crew *crew, int bodies, struct body_tally *tallies,
                           struct exact_sum energy[ENERGY_COUNT]);
 

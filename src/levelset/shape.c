@@ -144,13 +144,23 @@ static double shell_distance(const struct shape *s, const double p[3], double n[
   return inner;
 }
 
+/* Whether a layer lies on all faces, not only on those that look up. */
+static bool is_all_around(const struct shape *s)
+{
+  return s->half[0] == 0.0 && s->half[1] == 0.0 && s->half[2] == 0.0;
+}
+
+/* Beside and below what it lies on the layer is not, though it may be near: the distance jumps there. */
 static double layer_distance(const struct shape *s, const double p[3], double n[3])
 {
+  const double least_upward = 1e-3; /* so that rounding puts nothing on a wall */
+  const bool around = is_all_around(s);
   double ground[3] = {0.0, 1.0, 0.0};
-  const double d = shape_distance(&s->child[0], p, n ? ground : NULL);
-  const double frame = shape_distance(&s->child[1], p, n), best = fmax(-d, d - s->amount);
+  const double d = shape_distance(&s->child[0], p, n || !around ? ground : NULL);
+  const bool below = !around && vec_dot(ground, s->half) < least_upward;
+  const double frame = shape_distance(&s->child[1], p, n), best = fmax(below ? fabs(d) : -d, d - s->amount);
   if (frame >= best) return frame;
-  copy_normal(-d > d - s->amount ? -1.0 : 1.0, ground, n);
+  copy_normal(!below && -d > d - s->amount ? -1.0 : 1.0, ground, n);
   return best;
 }
 
@@ -239,10 +249,11 @@ static void layer_range(const struct shape *s, const double p[3], double radius,
 {
   double low, high;
   shape_range(&s->child[0], p, radius, least, most);
+  const double beside = is_all_around(s) ? -INFINITY : fmax(fabs(*least), fabs(*most));
   band_range(0.5 * s->amount, least, most);
   shape_range(&s->child[1], p, radius, &low, &high);
   *least = fmax(*least, low);
-  *most = fmax(*most, high);
+  *most = fmax(fmax(*most, beside), high);
 }
 
 static void text_range(const struct shape *s, const double p[3], double radius, double *least, double *most)

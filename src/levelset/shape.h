@@ -32,7 +32,7 @@ enum shape_kind {
   SHAPE_SMOOTH_UNION,
   SHAPE_SHELL,  /* of one child: what is inside it and nearer to its surface than `amount` */
   SHAPE_OFFSET, /* of one child: grown by `amount`, or shrunk */
-  SHAPE_LAYER,  /* on one child: outside it, nearer than `amount`, and inside the second child */
+  SHAPE_LAYER,  /* on one child's upward faces: outside it, nearer than `amount`, inside the second child */
   SHAPE_TEXT,   /* an outline, extruded along z by half[2] to both sides */
   SHAPE_NONE,   /* nothing at all: a body outside its time */
 };
@@ -58,7 +58,8 @@ struct shape {
   double axis[3];   /* unit; plane: outward normal; capsule, cylinder, cone: direction of the axis */
   double radius;    /* m; sphere, capsule, cylinder; cone: at the axis's beginning */
   double half[3];   /* m; box, wedge: half edge lengths; capsule, cylinder, cone: half[0] is half the axis;
-                       heightfield: halves of the footprint along x and z, and how deep it goes below 0 */
+                       heightfield: halves of the footprint along x and z, and how deep it goes below 0;
+                       layer: the way up (unit), or zero where it lies on all faces */
   double axes[9];   /* rotation, row-major, own axes as columns; identity for what `axis` directs */
 
   double amount;       /* m; cone: radius at the axis's end; shell, layer: thickness; offset: distance;

@@ -285,13 +285,18 @@ static void wait_to_retry(struct run *run, double seconds)
 static int try_frame(struct run *run, struct error *err)
 {
   const struct sim *sim = run->sim;
-  const struct frame_info info = {
-      .index = sim->clock.frame, .step = sim->clock.step, .time = sim->clock.time, .fence = run->fence};
+  struct contact_table *contacts = instruments_contacts(sim);
+  const struct frame_info info = {.index = sim->clock.frame,
+                                  .step = sim->clock.step,
+                                  .time = sim->clock.time,
+                                  .fence = run->fence,
+                                  .contacts = contacts};
   const double began = timer_now();
   char *path = frame_path(run->scene->output, sim->clock.frame);
   int code = make_way(run, path, err);
   mem_free(path);
   if (!code) code = frame_write(&run->comm, run->scene, sim->p, &info, err);
+  contact_table_destroy(&contacts);
   const double ended = timer_now();
   run->framing += ended - began;
   timeline_add(run->comm.traffic->timeline, 0, "frame", began, ended, sim->clock.frame);

@@ -582,9 +582,37 @@ static double thinnest(const struct scene_probe *probe)
   return least;
 }
 
+/* Whether a probe looks at some of the domain: for a plane, whether it cuts it. */
+static bool sees_domain(const struct doubts *d, const struct scene_probe *probe)
+{
+  const struct box *domain = &d->domain;
+  struct box box;
+  if (probe->kind == PROBE_DEPOSIT) return true;
+  if (probe->kind == PROBE_INSIDE)
+    return !shape_bounds(&probe->shape, box.low, box.high) || meet(&box, domain);
+  if (probe->kind == PROBE_FLUX) {
+    double middle = 0.0, reach = 0.0;
+    for (int a = 0; a < 3; a++) {
+      middle += probe->high[a] * (0.5 * (domain->low[a] + domain->high[a]) - probe->low[a]);
+      reach += fabs(probe->high[a]) * 0.5 * (domain->high[a] - domain->low[a]);
+    }
+    return fabs(middle) < reach;
+  }
+  for (int a = 0; a < 3; a++) {
+    box.low[a] = fmin(probe->low[a], probe->high[a]) - probe->radius;
+    box.high[a] = fmax(probe->low[a], probe->high[a]) + probe->radius;
+  }
+  return meet(&box, domain);
+}
+
 /* The grid smooths over a cell and more: what is asked of less is noise. */
 static void check_probe(struct doubts *d, const struct scene_probe *probe)
 {
+  if (!sees_domain(d, probe)) {
+    doubt(d, probe->line, "probes.%s: it is outside the domain, so it will find nothing; move it",
+          probe->name);
+    return;
+  }
   const double thin = thinnest(probe), h = d->scene->spacing;
   if (thin < 0.999 * h)
     doubt(d, probe->line,
@@ -592,6 +620,20 @@ static void check_probe(struct doubts *d, const struct scene_probe *probe)
           "make "
           "it %.3g m and more",
           probe->name, thin, h, 2.0 * h);
+}
+
+/* Lines come every so many steps, and one at the start and at the end. */
+static void check_probe_lines(struct doubts *d)
+{
+  const struct scene *s = d->scene;
+  struct scene_estimate e;
+  if (!s->probe_count) return;
+  scene_step_limits(s, &e);
+  if (s->probes_every > e.hardened)
+    doubt(d, s->probes[0].line,
+          "output.probes_every: a line every %d steps, and the run has about %.0f: probes.csv will have its "
+          "first and last line alone; set it to %.0f or less",
+          s->probes_every, e.hardened, fmax(1.0, floor(e.hardened / 20.0)));
 }
 
 /* Semi-implicit steps damp what is faster than they are, and so the peaks of an impact. */
@@ -631,6 +673,7 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
     check_measured(&d, &s->bodies[k]);
   }
   for (int k = 0; k < s->probe_count; k++) check_probe(&d, &s->probes[k]);
+  check_probe_lines(&d);
   if (d.count > MOST_SAID) {
     char text[64];
     snprintf(text, sizeof text, "and %d more like these", d.count - MOST_SAID);

@@ -73,6 +73,11 @@ struct instruments *instruments_create(const struct scene *scene)
   in->heat = scene->has_heat;
   in->body_count = scene->body_count;
   in->step = mem_alloc(1, sizeof *in->step + (size_t)scene->body_count * sizeof *in->step->body);
+  for (int k = 0; k < scene->body_count; k++) {
+    if (!scene->bodies[k].mapped) continue;
+    in->step->body[k].log = push_log_create(scene->spacing, scene->lower);
+    in->maps = true;
+  }
   name_columns(in, scene);
   in->row = mem_alloc((size_t)in->columns, sizeof *in->row);
   in->carried = mem_alloc((size_t)in->columns + 1, sizeof *in->carried);
@@ -90,16 +95,13 @@ void instruments_destroy(struct instruments **instruments)
   mem_free(in->names);
   mem_free(in->row);
   mem_free(in->carried);
+  for (int k = 0; k < in->body_count; k++) push_log_destroy(&in->step->body[k].log);
   mem_free(in->step);
+  contact_map_free(&in->map);
   mem_free(in->crossed);
   mem_free(in->flux);
   mem_free(in);
   *instruments = NULL;
-}
-
-static int sum_count(const struct instruments *in)
-{
-  return 3 + ENERGY_COUNT + TAKEN_COUNT * in->body_count;
 }
 
 /* Whether contact and energies are tallied. */
@@ -112,9 +114,10 @@ void instruments_begin(struct sim *sim)
 {
   struct instruments *in = sim->instruments;
   if (!tallies(in)) return;
-  memset(in->step, 0, (size_t)sum_count(in) * sizeof(struct exact_sum));
+  memset(in->step, 0, sizeof *in->step);
+  for (int k = 0; k < in->body_count; k++) tally_clear(&in->step->body[k]);
   memset(in->passing, 0, sizeof in->passing);
-  crew_tally(&sim->crew, in->body_count);
+  crew_tally(&sim->crew, in->body_count, in->step->body);
 }
 
 struct body_tally *instruments_bodies(struct sim *sim)
@@ -142,12 +145,28 @@ void instruments_after_solve(struct sim *sim, double factor,
                in->step->unbalanced);
 }
 
+/* All sums of the step in one message. */
+static void reduce_step(const struct comm *comm, struct instruments *in)
+{
+  enum { FIRST = sizeof *in->step / sizeof(struct exact_sum) };
+  const int count = FIRST + TAKEN_COUNT * in->body_count;
+  struct exact_sum *all = mem_alloc((size_t)count, sizeof *all), *bodies = all + FIRST;
+  memcpy(all, in->step, sizeof *in->step);
+  for (int k = 0; k < in->body_count; k++)
+    memcpy(bodies + TAKEN_COUNT * k, in->step->body[k].sum, sizeof in->step->body[k].sum);
+  reduce_exact(comm, all, count);
+  memcpy(in->step, all, sizeof *in->step);
+  for (int k = 0; k < in->body_count; k++)
+    memcpy(in->step->body[k].sum, bodies + TAKEN_COUNT * k, sizeof in->step->body[k].sum);
+  mem_free(all);
+}
+
 void instruments_collect(struct sim *sim)
 {
   struct instruments *in = sim->instruments;
   if (!tallies(in)) return;
   crew_collect_tallies(&sim->crew, in->body_count, in->step->body, in->step->energy);
-  reduce_exact(&sim->comm, in->step->unbalanced, sum_count(in));
+  reduce_step(&sim->comm, in);
 }
 
 /* --- energy of single particles --- */
@@ -291,6 +310,56 @@ void instruments_cross(struct sim *sim)
   probes_cross(sim, in->crossed);
 }
 
+/* --- where bodies are pushed --- */
+
+/* The map begins anew with the first step after a frame that is written, so a checkpoint of the frame's own
+ * state still has what the frame shows. */
+static void carry_map(struct sim *sim, double dt)
+{
+  struct instruments *in = sim->instruments;
+  const double h = sim->scene->spacing;
+  if (!in->maps) return;
+  if (sim->clock.on_frame && sim->clock.frame % sim->scene->frame_every == 0) {
+    contact_map_clear(&in->map);
+    in->map_span = (struct carried){0.0, 0.0};
+  }
+  for (int k = 0; k < in->body_count; k++) {
+    const struct body_tally *tally = &in->step->body[k];
+    if (!tally->log) continue;
+    const double q = exact_value(&tally->sum[TAKEN_COVER]), q2 = exact_value(&tally->sum[TAKEN_COVER2]);
+    contact_map_add(&in->map, k, tally->log, q2 > 0.0 ? dt * h * h * (q / q2) : 0.0);
+  }
+  carry(&in->map_span, dt);
+}
+
+/* Rank 0: all ranks' places in order. Collective. */
+static struct map_node *gather_map(const struct sim *sim, int64_t *count)
+{
+  const struct contact_map *map = &sim->instruments->map;
+  struct map_node *own = mem_alloc((size_t)map->count, sizeof *own);
+  int64_t found = 0;
+  for (int64_t k = 0; k < map->capacity; k++)
+    if (map->node[k].body >= 0) own[found++] = map->node[k];
+  struct map_node *all = comm_gather_rows(&sim->comm, own, found, sizeof *own, count);
+  *count = contact_map_sort(all, *count);
+  mem_free(own);
+  return all;
+}
+
+struct contact_table *instruments_contacts(const struct sim *sim)
+{
+  const struct instruments *in = sim->instruments;
+  if (!in || !in->maps) return NULL;
+  int64_t count;
+  struct map_node *node = gather_map(sim, &count);
+  struct contact_table *table = NULL;
+  if (node)
+    table = contact_table_create(node, count, carried_value(&in->map_span), sim->scene->bodies,
+                                 sim->scene->spacing, sim->scene->lower, sim->clock.time);
+  mem_free(node);
+  return table;
+}
+
 /* Forces are means since the last row; the budget of a row is that of the state it begins with. */
 void instruments_accept(struct sim *sim, double dt, bool has_row)
 {
@@ -304,6 +373,7 @@ void instruments_accept(struct sim *sim, double dt, bool has_row)
   struct carried *budget = carry_forces(sim, dt), *span = &in->carried[in->columns];
   if (in->budget) carry_budget(sim, budget);
   carry(span, dt);
+  carry_map(sim, dt);
   if (!has_row) return;
   for (int k = 0; k < summed; k++) {
     in->row[k] = carried_value(&in->carried[k]) / carried_value(span);
@@ -323,20 +393,59 @@ static const char *flux_name(const struct scene *scene, int k, char name[FLUX_NA
   return name;
 }
 
+static char *save_map(const struct sim *sim, char *text, size_t used)
+{
+  enum { LINE = sizeof sim->scene->bodies->name + 3 * 12 + 2 * MAP_SUMS * 21 + 16 };
+  int64_t count;
+  struct map_node *node = gather_map(sim, &count);
+  char *grown = mem_resize(text, used + 1, used + 1 + (size_t)count * LINE, 1), *at = grown + used;
+  for (int64_t k = 0; k < count; k++) {
+    const struct map_node *n = &node[k];
+    at += sprintf(at, "place %s %d %d %d", sim->scene->bodies[n->body].name, n->at[0], n->at[1], n->at[2]);
+    for (int s = 0; s < MAP_SUMS; s++)
+      at += sprintf(at, " %lld %lld", (long long)n->sum[s].high, (long long)n->sum[s].low);
+    at += sprintf(at, "\n");
+  }
+  mem_free(node);
+  return grown;
+}
+
 char *instruments_save(const struct sim *sim)
 {
   enum { NUMBERS = 64 }; /* characters of two numbers, and what is around them */
   const struct instruments *in = sim->instruments;
   char name[FLUX_NAME];
   if (!in) return NULL;
-  size_t size = 1 + (size_t)in->flux_count * 2 * NUMBERS;
+  size_t size = 1 + (size_t)(in->flux_count + 1) * 2 * NUMBERS;
   for (int k = 0; k <= in->columns; k++) size += strlen(in->names[k]) + NUMBERS;
   char *text = mem_alloc(size, 1), *at = text;
   for (int k = 0; k <= in->columns; k++)
     at += sprintf(at, "%s %a %a\n", in->names[k], in->carried[k].sum, in->carried[k].rest);
   for (int k = 0; k < in->flux_count; k++)
     at += sprintf(at, "%s %a %a\n", flux_name(sim->scene, k, name), in->flux[k].sum, in->flux[k].rest);
-  return text;
+  if (!in->maps) return text;
+  at += sprintf(at, "map_span %a %a\n", in->map_span.sum, in->map_span.rest);
+  return save_map(sim, text, (size_t)(at - text));
+}
+
+/* A line of save_map(). */
+static void restore_place(struct sim *sim, const char *line)
+{
+  struct map_node node = {.body = -1};
+  char name[sizeof sim->scene->bodies->name];
+  int length = 0;
+  if (sscanf(line, "place %63s %d %d %d%n", name, &node.at[0], &node.at[1], &node.at[2], &length) != 4)
+    return;
+  for (int k = 0; k < sim->scene->body_count; k++)
+    if (sim->scene->bodies[k].mapped && strcmp(sim->scene->bodies[k].name, name) == 0) node.body = k;
+  for (int s = 0; s < MAP_SUMS; s++) {
+    long long high, low;
+    int more = 0;
+    if (sscanf(line + length, " %lld %lld%n", &high, &low, &more) != 2) return;
+    node.sum[s] = (struct fixed){high, low};
+    length += more;
+  }
+  if (node.body >= 0) contact_map_add_node(&sim->instruments->map, &node);
 }
 
 void instruments_restore(struct sim *sim, const char *text)
@@ -345,7 +454,13 @@ void instruments_restore(struct sim *sim, const char *text)
   for (const char *line = text; in && line && *line; line = strchr(line, '\n') + 1) {
     char name[96], flux[FLUX_NAME];
     struct carried value;
-    if (!strchr(line, '\n') || sscanf(line, "%95s %la %la", name, &value.sum, &value.rest) != 3) return;
+    if (!strchr(line, '\n')) return;
+    if (strncmp(line, "place ", 6) == 0) {
+      if (in->maps && sim->comm.rank == 0) restore_place(sim, line);
+      continue;
+    }
+    if (sscanf(line, "%95s %la %la", name, &value.sum, &value.rest) != 3) return;
+    if (strcmp(name, "map_span") == 0) in->map_span = value;
     for (int k = 0; k <= in->columns; k++)
       if (strcmp(in->names[k], name) == 0) in->carried[k] = value;
     for (int k = 0; k < in->flux_count; k++)

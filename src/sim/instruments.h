@@ -1,5 +1,5 @@
-/* What a scene asks to be measured of its steps, beside the totals that every history has: forces on bodies,
- * and where the energy goes.
+/* What a scene asks to be measured of its steps, beside the totals that every history has: forces on bodies
+ * and where on them they act, and where the energy goes.
  *
  * Sums of a step are exact; what is carried from step to step is a number and its rounding error, the same on
  * all ranks, and checkpoints keep it. A scene that asks for nothing has no instruments (NULL) and pays
@@ -35,7 +35,7 @@ struct carried {
   double sum, rest;
 };
 
-/* Of the step that is tried: this rank's, then of all. One block of exact sums. */
+/* Of the step that is tried: this rank's, then of all. */
 struct step_sums {
   struct exact_sum unbalanced[3]; /* N s that the error of the solve gives the snow */
   struct exact_sum energy[ENERGY_COUNT];
@@ -54,6 +54,9 @@ struct instruments {
   int flux_count;            /* sums of flux probes, */
   struct exact_sum *crossed; /* of this step, */
   struct carried *flux;      /* and since the start */
+  bool maps;                 /* some body is mapped */
+  struct contact_map map;    /* since the frame before: of what this rank found */
+  struct carried map_span;   /* s, that the map is of */
 };
 
 /* NULL where the scene asks for nothing. */
@@ -89,11 +92,16 @@ void instruments_cross(struct sim *sim);
 /* Sum `k` of the flux probes since the start: four of each, mass (kg) and momentum (N s) along its normal. */
 double instruments_flux(const struct sim *sim, int k);
 
+/* Where bodies are pushed since the frame before: rank 0's, to be destroyed; NULL on the others, and where no
+ * body is mapped. Collective. */
+struct contact_table *instruments_contacts(const struct sim *sim);
+
 /* The step was accepted; has_row: a row of the history is due. Collective. */
 void instruments_accept(struct sim *sim, double dt, bool has_row);
 
-/* What a checkpoint keeps: lines of a name and two numbers, in hexadecimal, for mem_free(); NULL for nothing.
- * It is restored by name: the scene may ask for other things by now. */
+/* What a checkpoint keeps: lines of a name and two numbers, in hexadecimal, then a line a place of the map;
+ * for mem_free(), NULL for nothing. The map is rank 0's alone. It is restored by name: the scene may ask for
+ * other things by now. Saving is collective. */
 char *instruments_save(const struct sim *sim);
 void instruments_restore(struct sim *sim, const char *text);
 

@@ -12,21 +12,33 @@
 const char probes_beginning[] = "step,time,particles";
 
 /* What a region's particles are asked. The spread of the velocity is that of the vector. */
-enum quantity { Q_DENSITY, Q_PRESSURE, Q_VON_MISES, Q_JP, Q_VX, Q_VY, Q_VZ, Q_SPEED2, QUANTITIES };
-static const char *const region_names[] = {"count",     "mass",
-                                           "density",   "density_spread",
-                                           "pressure",  "pressure_spread",
-                                           "von_mises", "von_mises_spread",
-                                           "jp",        "jp_spread",
-                                           "vx",        "vy",
-                                           "vz",        "v_spread"};
+enum quantity {
+  Q_DENSITY,
+  Q_PRESSURE,
+  Q_VON_MISES,
+  Q_JP,
+  Q_TEMPERATURE, /* with heat only */
+  Q_VX,
+  Q_VY,
+  Q_VZ,
+  Q_SPEED2,
+  QUANTITIES
+};
+static const char *const region_names[] = {"count",       "mass",
+                                           "density",     "density_spread",
+                                           "pressure",    "pressure_spread",
+                                           "von_mises",   "von_mises_spread",
+                                           "jp",          "jp_spread",
+                                           "vx",          "vy",
+                                           "vz",          "v_spread",
+                                           "temperature", "temperature_spread"};
 static const char *const flux_names[] = {"mass", "momentum_x", "momentum_y", "momentum_z"};
 static const char *const deposit_names[] = {"front", "back", "highest", "mass", "volume"};
 enum {
   REGION_COLUMNS = sizeof region_names / sizeof *region_names,
   FLUX_COLUMNS = sizeof flux_names / sizeof *flux_names,
   DEPOSIT_COLUMNS = sizeof deposit_names / sizeof *deposit_names,
-  SCALARS = 4 /* quantities with a spread of their own */
+  SCALARS = 5 /* quantities with a spread of their own */
 };
 
 /* Exact sums over a region. */
@@ -41,13 +53,13 @@ struct extent {
   struct exact_sum mass, volume;
 };
 
-static const char *const *names_of(const struct scene_probe *probe, int *count)
+static const char *const *names_of(const struct scene *scene, const struct scene_probe *probe, int *count)
 {
   if (probe->kind == PROBE_FLUX) {
     *count = FLUX_COLUMNS;
     return flux_names;
   }
-  *count = probe->kind == PROBE_DEPOSIT ? DEPOSIT_COLUMNS : REGION_COLUMNS;
+  *count = probe->kind == PROBE_DEPOSIT ? DEPOSIT_COLUMNS : REGION_COLUMNS - (scene->has_heat ? 0 : 2);
   return probe->kind == PROBE_DEPOSIT ? deposit_names : region_names;
 }
 
@@ -56,7 +68,7 @@ int probes_columns(const struct scene *scene)
   int columns = 0;
   for (int k = 0; k < scene->probe_count; k++) {
     int count;
-    names_of(&scene->probes[k], &count);
+    names_of(scene, &scene->probes[k], &count);
     columns += count * scene->probes[k].regions;
   }
   return columns;
@@ -77,7 +89,7 @@ char *probes_header(const struct scene *scene)
   for (int k = 0; k < scene->probe_count; k++) {
     const struct scene_probe *probe = &scene->probes[k];
     int count;
-    const char *const *names = names_of(probe, &count);
+    const char *const *names = names_of(scene, probe, &count);
     for (int region = 0; region < probe->regions; region++)
       for (int n = 0; n < count; n++)
         at += probe->kind == PROBE_LINE || probe->kind == PROBE_PROFILE
@@ -141,6 +153,7 @@ static void ask_particle(const struct sim *sim, int32_t i, double q[QUANTITIES])
   double s[9], one[9];
   q[Q_DENSITY] = derive_one(sim, "density", i, one);
   q[Q_JP] = derive_one(sim, "jp", i, one);
+  q[Q_TEMPERATURE] = sim->transfer.heat ? derive_one(sim, "temperature", i, one) : 0.0;
   derive_one(sim, "stress", i, s);
   const double a = s[0] - s[4], b = s[4] - s[8], c = s[8] - s[0],
                shear = s[1] * s[1] + s[2] * s[2] + s[5] * s[5];
@@ -208,22 +221,26 @@ static double spread_of(double mean, double square)
 }
 
 /* Where nothing is, means are 0, as the count says. */
-static double *put_region(const struct region *region, double *row)
+static double *put_region(const struct region *region, bool heat, double *row)
 {
   const double mass = exact_value(&region->mass), by = mass > 0.0 ? 1.0 / mass : 0.0;
-  double mean[QUANTITIES], speed2 = 0.0;
+  double mean[QUANTITIES], spread[SCALARS], speed2 = 0.0;
   for (int k = 0; k < QUANTITIES; k++) mean[k] = by * exact_value(&region->first[k]);
   *row++ = exact_value(&region->count);
   *row++ = mass;
-  for (int k = 0; k < SCALARS; k++) {
+  for (int k = 0; k < SCALARS; k++) spread[k] = spread_of(mean[k], by * exact_value(&region->second[k]));
+  for (int k = 0; k < Q_TEMPERATURE; k++) {
     *row++ = mean[k];
-    *row++ = spread_of(mean[k], by * exact_value(&region->second[k]));
+    *row++ = spread[k];
   }
   for (int d = 0; d < 3; d++) {
     *row++ = mean[Q_VX + d];
     speed2 += mean[Q_VX + d] * mean[Q_VX + d];
   }
   *row++ = sqrt(fmax(0.0, mean[Q_SPEED2] - speed2));
+  if (!heat) return row;
+  *row++ = mean[Q_TEMPERATURE];
+  *row++ = spread[Q_TEMPERATURE];
   return row;
 }
 
@@ -249,7 +266,7 @@ static void put_row(const struct sim *sim, const struct region *region, const st
     else if (probe->kind == PROBE_FLUX)
       for (int n = 0; n < FLUX_COLUMNS; n++) *row++ = instruments_flux(sim, flux++);
     else
-      for (int n = 0; n < probe->regions; n++) row = put_region(region++, row);
+      for (int n = 0; n < probe->regions; n++) row = put_region(region++, sim->scene->has_heat, row);
   }
 }
 

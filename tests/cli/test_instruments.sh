@@ -15,7 +15,8 @@ bodies:
   wall: {plane: {point: [0.08, 0, 0], normal: [-1, 0, 0]}, friction: 0.1}
 YML
 cp scene.yml measured.yml
-sed -i 's/friction: 0.3}/friction: 0.3, measure: true}/; s/friction: 0.1}/friction: 0.1, measure: true, pivot: [0.08, 0, 0]}/' measured.yml
+sed -i 's/friction: 0.3}/friction: 0.3, measure: true, pressure_map: true}/
+        s/friction: 0.1}/friction: 0.1, measure: true, pressure_map: true, pivot: [0.08, 0, 0]}/' measured.yml
 cat >> measured.yml <<'YML'
 output: {budget: true, probes_every: 3, history_every: 2}
 probes:
@@ -34,6 +35,9 @@ computed() {
            { line = $1; for (k = 2; k <= last; k++) line = line "," $k; print line }' "$1/history.csv"
 }
 same() { # what FOLDER
+  for frame in one/frames/*.h5; do
+    h5diff "$frame" "$2/frames/${frame##*/}" /contacts > log.txt 2>&1 || fail "$1: the contacts of ${frame##*/} differ: $(head -3 log.txt)"
+  done
   cmp -s one/probes.csv "$2/probes.csv" || fail "$1: probes.csv differs"
   cmp -s <(computed one) <(computed "$2") || fail "$1: history.csv differs"
 }
@@ -57,7 +61,20 @@ head -1 one/history.csv | grep -q ",force_floor_y,.*,torque_wall_z,area_wall,unb
 for ranks in 2 3 4 7; do
   start "$ranks" measured.yml --output "many$ranks" || fail "on $ranks ranks: $(cat log.txt)"
   same "$ranks ranks" "many$ranks"
+  for frame in one/frames/*.h5; do
+    cmp -s "$frame" "many$ranks/frames/${frame##*/}" || fail "$ranks ranks: ${frame##*/} is another file"
+  done
 done
+OMP_NUM_THREADS=2 "$firn" run measured.yml --output threads --threads 2 --quiet < /dev/null > log.txt 2>&1 || fail "on two threads: $(cat log.txt)"
+same "two threads" threads
+
+# Frames with contacts show in info, in diff and in the series, which has a second grid for them; it is well-formed.
+"$firn" info one/frames/frame_000004.h5 | grep -q "contacts  *[1-9]" || fail "info shows no contacts"
+"$firn" diff one/frames/frame_000003.h5 one/frames/frame_000004.h5 > log.txt
+grep -q "contacts/force: " log.txt || fail "diff does not look at contacts"
+[ "$(grep -c ':/contacts/pressure<' one/measured.xdmf)" -ge 3 ] || fail "no contacts in the series"
+[ "$(grep -c 'CollectionType="Temporal"' one/measured.xdmf)" = 2 ] || fail "the series has no second grid"
+grep -q contacts plain/*.xdmf && fail "contacts in the series of a run that has none"
 
 # What passes a plane is what is more behind it, to the last digit that a sum of masses has.
 awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k }
@@ -98,7 +115,7 @@ bodies: {floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.4}}
 output: {budget: true, precision: f64, fields: [mass, density, jp, fe]}
 YML
 start 1 storm.yml --output storm1 || fail "a storm: $(cat log.txt)"
-for ranks in 3 7; do
+for ranks in 2 3 4 7; do
   start "$ranks" storm.yml --output "storm$ranks" || fail "a storm on $ranks ranks: $(cat log.txt)"
   "$firn" diff storm1 "storm$ranks" > /dev/null || fail "a storm on $ranks ranks differs"
   cmp -s <(computed storm1) <(computed "storm$ranks") || fail "the history of a storm on $ranks ranks differs"
@@ -120,6 +137,25 @@ start 1 storm.yml --output fall --set sinks='[{box: {lower: [0.14, 0.2, 0], uppe
 awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next } NR == 2 { mass = $at["mass"] } { time = $at["time"]; last = $at["mass"]; out = $at["removed"] }
          END { due = 2 * time + 1 * 0.025; d = last - mass - due; exit !(d < 0 && d > -1.2e-4 - out * 6.7e-5 && out < 50) }' fall/history.csv ||
   fail "sources do not keep their rates"
+
+# Probes of a scene with heat have temperatures, here of two halves that are 10 K apart.
+cat > cold.yml <<'YML'
+domain: {lower: [-0.1, -0.1, -0.1], cells: [20, 20, 20], spacing: 0.01}
+time: {end: 0.002, frame_rate: 1000}
+heat: {}
+snow:
+  - {box: {lower: [-0.04, 0, -0.03], upper: [0, 0.04, 0.03]}, particles: 1000, temperature: 255}
+  - {box: {lower: [0, 0, -0.03], upper: [0.04, 0.04, 0.03]}, particles: 1000, temperature: 265}
+probes: [{name: all, inside: {box: {lower: [-0.1, -0.1, -0.1], upper: [0.1, 0.1, 0.1]}}}, {name: left, point: [-0.03, 0.02, 0]}]
+YML
+start 1 cold.yml --output cold || fail "a cold scene: $(cat log.txt)"
+start 3 cold.yml --output cold3 || fail "a cold scene: $(cat log.txt)"
+cmp -s cold/probes.csv cold3/probes.csv || fail "temperatures differ on 3 ranks"
+awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next }
+         NR == 2 { exit !($at["all_temperature"] - 260 < 1e-9 && 260 - $at["all_temperature"] < 1e-9 &&
+                          $at["all_temperature_spread"] - 5 < 1e-6 && 5 - $at["all_temperature_spread"] < 1e-6 &&
+                          $at["left_temperature"] - 255 < 1e-9 && 255 - $at["left_temperature"] < 1e-9 && $at["left_temperature_spread"] < 1e-4) }' cold/probes.csv ||
+  fail "temperatures of probes: $(head -2 cold/probes.csv)"
 
 "$firn" plot one -o plot.svg --only budget,forces > /dev/null 2>&1 || fail "no plot of the budget"
 "$firn" plot plain -o plot.svg --only budget 2> log.txt && fail "a plot of what was not measured"

@@ -44,10 +44,12 @@ static void start_thrown(struct run *run, const char *const scheme[2])
       "  - {box: {lower: [-0.06, 0.15, -0.03], upper: [-0.04, 0.17, 0.03]}, per_cell: 4,\n"
       "     velocity: [0, 6, 0]}\n"
       "bodies:\n"
-      "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3, measure: true}\n"
+      "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3, measure: true, pressure_map: "
+      "true}\n"
       "  plate: {box: {center: [-0.08, 0.03, 0], size: [0.02, 0.1, 0.1]}, velocity: [8, 0, 0],\n"
-      "          spin: [0, 0, -5], measure: true}\n"
-      "  wall: {plane: {point: [0.062, 0, 0], normal: [-1, 0, 0]}, sticky: true, measure: true}\n",
+      "          spin: [0, 0, -5], measure: true, pressure_map: true}\n"
+      "  wall: {plane: {point: [0.062, 0, 0], normal: [-1, 0, 0]}, sticky: true, measure: true, "
+      "pressure_map: true}\n",
       scheme[0], scheme[1]);
   run->sim->hooks.measure_every = 1;
 }
@@ -120,6 +122,31 @@ static void energy_closes(void **state)
   }
 }
 
+/* The map below a block at rest, whose base is 0.1 m x 0.06 m: its weight in all, its weight over its base a
+ * few cells inside the rim, and nothing a few cells outside. */
+static void map_under_block(const struct run *run, double weight)
+{
+  struct contact_table *map = instruments_contacts(run->sim);
+  double force = 0.0, least = INFINITY, most = 0.0, far = 0.0, area = 0.0;
+  for (int64_t k = 0; k < map->count; k++) {
+    const double *x = map->position + 3 * k, p = map->pressure[k];
+    force += map->force[3 * k + 1];
+    area += map->area[k];
+    assert_true(map->body[k] == 0 && fabs(x[1]) < 1e-12);
+    if (fabs(x[0]) > 0.06 || fabs(x[2]) > 0.04) far = fmax(far, fabs(p));
+    if (fabs(x[0]) > 0.03 || fabs(x[2]) > 0.01) continue;
+    least = fmin(least, p);
+    most = fmax(most, p);
+  }
+  const double expected = weight / 0.006;
+  print_message("the map below it: %.6f N in all, %.3g m^2, %.2f to %.2f Pa in the middle, expected %.2f\n",
+                -force, area, least, most, expected);
+  assert_true(fabs(-force / weight - 1.0) < 1e-3);
+  assert_true(fabs(area / 0.006 - 1.0) < 0.15);
+  assert_true(least > 0.85 * expected && most < 1.15 * expected && far < 0.05 * expected);
+  contact_table_destroy(&map);
+}
+
 /* A block that rests on a floor weighs what it weighs, and covers its base. */
 static void resting_block_weighs(void **state)
 {
@@ -134,7 +161,8 @@ static void resting_block_weighs(void **state)
         "output: {history_every: 50}\n"
         "snow: [{box: {lower: [-0.05, 0, -0.03], upper: [0.05, 0.02, 0.03]}, sampling: jittered, per_cell: "
         "4}]\n"
-        "bodies: {floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3, measure: true}}\n",
+        "bodies: {floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3, measure: true,\n"
+        "  pressure_map: true}}\n",
         implicit ? "{tolerance: 1e-6}" : "{scheme: explicit}");
     run.sim->hooks.measure_every = 50;
     const double weight = 400.0 * 0.1 * 0.02 * 0.06 * 9.81;
@@ -153,6 +181,8 @@ static void resting_block_weighs(void **state)
                   0.006);
     assert_true(fabs(-force / weight - 1.0) < 1e-3);
     assert_true(fabs(area / 0.006 - 1.0) < 0.15);
+    while (!run.sim->clock.on_frame) run_step(&run);
+    map_under_block(&run, weight);
     run_end(&run);
   }
 }
@@ -229,9 +259,56 @@ static void plate_feels_torque(void **state)
   run_end(&run);
 }
 
+/* Over each interval between frames, what the maps of a floor, a moving plate and a wall add up to is what
+ * the history says of them, whatever the scheme. Places on the plate move with it. */
+static void map_adds_up(void **state)
+{
+  (void)state;
+  for (int s = 0; s < SCHEMES; s++) {
+    struct run run;
+    double worst = 0.0, impulse[3][3] = {{0.0}}, cover[3] = {0.0}, size = 0.0;
+    start_thrown(&run, schemes[s]);
+    for (int frames = 0; frames < 3;) {
+      run_step(&run);
+      for (int b = 0; b < 3; b++) {
+        char name[96];
+        for (int d = 0; d < 3; d++) {
+          snprintf(name, sizeof name, "force_%s_%c", run.scene->bodies[b].name, "xyz"[d]);
+          impulse[b][d] += run.sim->report.dt * column(&run, name);
+        }
+        snprintf(name, sizeof name, "area_%s", run.scene->bodies[b].name);
+        cover[b] += run.sim->report.dt * column(&run, name);
+        size = fmax(size, vec_norm(impulse[b]));
+      }
+      if (!run.sim->clock.on_frame) continue;
+      struct contact_table *map = instruments_contacts(run.sim);
+      for (int64_t k = 0; k < map->count; k++) {
+        const uint32_t b = map->body[k];
+        struct body_pose pose;
+        body_pose_at(&run.scene->bodies[b], run.sim->clock.time, &pose);
+        assert_true(fabs(shape_distance(&pose.shape, map->position + 3 * k, NULL)) < 1e-6);
+        for (int d = 0; d < 3; d++) impulse[b][d] -= map->span * map->force[3 * k + d];
+        cover[b] -= map->span * map->area[k];
+      }
+      assert_true(map->count > 50);
+      for (int b = 0; b < 3; b++) {
+        worst = fmax(worst, fmax(vec_norm(impulse[b]) / size, fabs(cover[b]) / 1e-5));
+        memset(impulse[b], 0, sizeof impulse[b]);
+        cover[b] = 0.0;
+      }
+      contact_table_destroy(&map);
+      frames++;
+    }
+    print_message("maps, %s %s: off by %.1e of the largest impulse, %.2g N s\n", schemes[s][0], schemes[s][1],
+                  worst, size);
+    assert_true(size > 1e-3 && worst < 1e-12);
+    run_end(&run);
+  }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(plate_feels_torque),   cmocka_unit_test(momentum_balances),
     cmocka_unit_test(energy_closes),        cmocka_unit_test(resting_block_weighs),
-    cmocka_unit_test(bounce_gives_impulse),
+    cmocka_unit_test(bounce_gives_impulse), cmocka_unit_test(map_adds_up),
 };
 PHYSICS_MAIN(tests);

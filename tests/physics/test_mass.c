@@ -192,9 +192,35 @@ static void shell_under_a_layer(void **state)
   }
 }
 
+/* On a box and a ball in the air a layer lies on the upward faces, and with `all_around` on every one. Edges
+ * of the box have quarters of cylinders above them, corners eighths of balls. */
+static void layer_lies_on_top(void **state)
+{
+  (void)state;
+  const double t = 0.07, top = 2.0 * 0.97, sides = 2.0 * (2.0 + 0.97) * 0.61, rim = 2.0 * (2.0 + 0.97),
+               r = 0.4;
+  const double edge = 0.25 * pi * t * t, ball = 4.0 / 3.0 * pi * t * t * t,
+               shell = 4.0 / 3.0 * pi * ((r + t) * (r + t) * (r + t) - r * r * r);
+  const double volumes[2][2] = {
+      {top * t + rim * edge + 0.5 * ball, (2.0 * top + sides) * t + (2.0 * rim + 4.0 * 0.61) * edge + ball},
+      {0.5 * shell, shell}};
+  const char *const shapes[2] = {"box: {lower: [-1, -0.3, -0.5], upper: [1, 0.31, 0.47]}",
+                                 "sphere: {center: [0.1, 0, 0.03], radius: 0.4}"};
+  for (int s = 0; s < 2; s++)
+    for (int around = 0; around < 2; around++) {
+      char snow[512];
+      snprintf(snow, sizeof snow,
+               "layer: {on: {%s}, thickness: %g%s, within: {box: {lower: [-2, -2, -2], upper: [2, 2, 2]}}}\n"
+               "    particles: 5000\n",
+               shapes[s], t, around ? ", all_around: true" : "");
+      check_masses("a layer in the air", 0.1, snow, (const double[]){volumes[s][around], 0.0, 0.0});
+    }
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(layers_of_a_box),    cmocka_unit_test(shell_of_a_ball),
-    cmocka_unit_test(crust_of_a_terrain), cmocka_unit_test(tilted_plates),
-    cmocka_unit_test(thin_letters),       cmocka_unit_test(shell_under_a_layer),
+    cmocka_unit_test(layers_of_a_box),     cmocka_unit_test(shell_of_a_ball),
+    cmocka_unit_test(crust_of_a_terrain),  cmocka_unit_test(layer_lies_on_top),
+    cmocka_unit_test(tilted_plates),       cmocka_unit_test(thin_letters),
+    cmocka_unit_test(shell_under_a_layer),
 };
 PHYSICS_MAIN(tests);

@@ -68,6 +68,15 @@ static void instruments(void **state)
   expect_none(DOMAIN BALL
               "probes: [{name: dot, point: [0, 0.2, 0]}, {name: pit, profile: {lower: [0, 0, 0], upper: "
               "[0.1, 0.1, 0.1]}}, {name: gate, flux: {point: [0, 0, 0], normal: [0, 1, 0]}}]\n");
+  expect(DOMAIN BALL "probes: [{name: far, point: [9, 0.2, 0]}]\n", "probes.far: it is outside the domain");
+  expect(DOMAIN BALL "probes: [{name: away, line: {from: [3, 0, 0], to: [4, 0, 0]}}]\n",
+         "probes.away: it is outside the domain");
+  expect(DOMAIN BALL "probes: [{name: box, inside: {box: {lower: [8, 8, 8], upper: [9, 9, 9]}}}]\n",
+         "probes.box: it is outside the domain");
+  expect(DOMAIN BALL "probes: [{name: gate, flux: {point: [0, 7, 0], normal: [0, 1, 0]}}]\n",
+         "probes.gate: it is outside the domain");
+  expect(DOMAIN BALL "output: {probes_every: 100000}\nprobes: [{name: dot, point: [0, 0.2, 0]}]\n",
+         "output.probes_every: a line every 100000 steps");
   const char *measured = "bodies: {floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, measure: true}}\n";
   char text[1024];
   snprintf(text, sizeof text, "%s%s%s", DOMAIN BALL, measured, "");
