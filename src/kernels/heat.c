@@ -206,8 +206,9 @@ static void collide(const struct transfer *t, uint64_t near, const double x[3], 
 
 /* Where a liquid particle goes and what volume it has: those of the grid. */
 static void move_liquid(const struct heat_arguments *h, int32_t i, double j, const double velocity[3],
-                        double density, uint64_t near, struct step_result *result)
+                        double density, uint64_t near, struct worker *worker)
 {
+  struct step_result *result = &worker->result;
   const struct transfer *t = h->transfer;
   const struct grid_geometry *geometry = &t->grid->geometry;
   struct particles *next = t->next->p;
@@ -239,6 +240,10 @@ static void move_liquid(const struct heat_arguments *h, int32_t i, double j, con
   }
   t->next->key[i] = grid_key_of(geometry, x);
   result->outside += t->next->key[i] == UINT64_MAX;
+  if (!t->budget) return;
+  const double *g = t->gravity, fall = g[0] * x[0] + g[1] * x[1] + g[2] * x[2];
+  exact_add(&worker->energy[ENERGY_AFTER],
+            heat_pressed(h->law, root) * t->p->volume[t->home[i]] - t->p->mass[t->home[i]] * fall);
 }
 
 /* The new enthalpy, and whether the particle changes its phase with it. */
@@ -298,7 +303,7 @@ void KERNEL(g2p_heat)(void *arguments, struct worker *worker, int32_t plane)
         if (t->p->liquid[t->slot[i]] != 0.0) {
           const v4 v = cell_value(&weights, velocity);
           move_liquid(h, i, liquid->cell[wet].j_next, (const double[3]){v[1], v[2], v[3]},
-                      value[2] * per_volume, near, &worker->result);
+                      value[2] * per_volume, near, worker);
         }
         warm(h, i, value[0], value[1], &worker->result, worker);
       }

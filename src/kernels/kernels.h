@@ -186,7 +186,8 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(liquid_begin)    /* struct liquid_arguments: and each cell's own numbers */                            \
   ROW(liquid_divergence) /* struct liquid_arguments: j_next of each cell from the velocities `in` */         \
   ROW(liquid_force)      /* struct liquid_arguments: out += D^T pressure */                                  \
-  ROW(liquid_product)    /* struct liquid_arguments: out += D^T [K D in] */
+  ROW(liquid_product)    /* struct liquid_arguments: out += D^T [K D in] */                                  \
+  ROW(liquid_bear)       /* struct liquid_arguments: what bodies bear of the pressures */
 
 /* Over nodes, tiles [begin, end). */
 #define FIRN_TILE_KERNELS(ROW)                                                                               \
