@@ -125,10 +125,10 @@ heat() {
   local latent stiffness conductivity ambient='' mix passes
   choose 100 400 2000 334e3 && latent=$r
   choose 2e4 1e5 1e6 && stiffness=$r
-  choose 0.56 100 500 2000 && conductivity=$r
+  choose 0.56 500 5000 && conductivity=$r
   choose 0 1 1 3 && mix=$r
   choose 1 2 3 5 && passes=$r
-  choose '' '{temperature: 240, exchange: 2e4}' '{temperature: 310, exchange: 3e4}' '{temperature: 285, exchange: 10}'
+  choose '' '{temperature: 240, exchange: 1e5}' '{temperature: 310, exchange: 2e5}' '{temperature: 285, exchange: 10}'
   [ -z "$r" ] || ambient=", ambient: $r"
   r="{latent_heat: $latent, mix: $mix, liquid: {stiffness: $stiffness, conductivity: $conductivity, passes: $passes}$ambient}"
 }
@@ -136,7 +136,7 @@ heat() {
 # What a piece of snow is in a scene with heat: water, or snow of some temperature.
 warmth() { # LIQUID: 1 or 0
   local conductivity
-  choose 0.4 100 1000 && conductivity=$r
+  choose 0.4 1000 5000 && conductivity=$r
   if [ "$1" = 1 ]; then
     choose 273.15 273.4 276 290 && r=", phase: liquid, temperature: $r, conductivity: $conductivity"
   else
@@ -264,8 +264,10 @@ go() { # RANKS THREADS FOLDER OPTIONS...
 
 # 1 if something melted or froze in a run.
 changes() { # FOLDER
+  [ -e "$1/history.csv" ] || { echo 0 && return; }
   awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k }
-           END { print ("melted_mass" in at) && $at["melted_mass"] + $at["frozen_mass"] > 0 ? 1 : 0 }' "$1/history.csv" 2>/dev/null || echo 0
+           NR > 1 && at["melted_mass"] { sum = $at["melted_mass"] + $at["frozen_mass"] }
+           END { print (sum > 0) }' "$1/history.csv"
 }
 
 blame() { # WHAT
