@@ -194,6 +194,7 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(velocity)    /* struct transfer: v(n) and v* */                                                        \
   ROW(mix)         /* struct transfer: what FLIP gathers, before its g2p */                                  \
   ROW(cr_product)  /* struct cr_vectors: A r, and its dot products */                                        \
+  ROW(cr_norm)     /* struct cr_vectors: <r,r> alone */                                                      \
   ROW(cr_residual) /* struct cr_vectors: the first residual, and <x,x> */                                    \
   ROW(cr_update)   /* struct cr_vectors: the next x, r, p and A p */                                         \
   ROW(cr_step)     /* struct cr_vectors: all of a pipelined iteration, and its dot products */               \

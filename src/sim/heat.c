@@ -147,6 +147,7 @@ bool heat_solve(struct sim *sim)
   system.measure = NODE_STAR;
   system.factor = sim->transfer.dt;
   system.product = conduct;
+  system.may_be_solved = true; /* natural conduction hardly moves within a step */
   const struct cr_result result = cr_solve(&system, law->tolerance, law->max_iterations);
   sim->report.heat_iterations += result.iterations;
   if (!result.converged) return false;
