@@ -201,8 +201,6 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   scene_read_shape(r, map, s, &body->shape);
   read_touch(r, map, s, body);
   if (yaml_find(map, "measure")) body->measured = reader_flag(r, map, "measure", false);
-  if (body->measured && s->has_heat)
-    reader_fail_key(r, map, "measure", "does not go with 'heat': the pressure of liquid is not in it");
   read_movement(r, map, body);
   read_times(r, map, body);
   read_heat(r, map, s, body);

@@ -178,8 +178,6 @@ static void read_output(struct reader *r, const struct yaml_item *root, struct s
                         "the force on '%s' goes into the history; expected 1 or more", s->bodies[k].name);
   } else if (yaml_find(map, "budget")) { /* not written otherwise: the hashes of older scenes hold */
     s->budget = reader_flag(r, map, "budget", false);
-    if (s->budget && s->has_heat)
-      reader_fail_key(r, map, "budget", "does not go with 'heat': the work of liquid is not in it");
   }
   s->probes_every = 10;
   if (!s->probe_count)

@@ -119,17 +119,22 @@ bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
   return body_collide_with(pose, x, v, pose->body->friction, NULL);
 }
 
+bool body_sticks(const struct body_pose *pose, const double normal[3])
+{
+  const struct body *body = pose->body;
+  return body->sticky && (!body->sticky_steep || vec_dot(normal, body->up) < body->sticky_cosine);
+}
+
 bool body_collide_with(const struct body_pose *pose, const double x[3], double v[3], double friction,
                        struct body_touch *touch)
 {
-  const struct body *body = pose->body;
   double n[3], carried[3], relative[3];
   if (shape_distance(&pose->shape, x, NULL) > 0.0) return false;
   shape_distance(&pose->shape, x, n);
   body_velocity(pose, x, carried);
   vec_sub(v, carried, relative);
   const double normal = vec_dot(relative, n);
-  const bool sticks = body->sticky && (!body->sticky_steep || vec_dot(n, body->up) < body->sticky_cosine);
+  const bool sticks = body_sticks(pose, n);
   if (!sticks && normal >= 0.0) return false; /* separating */
   if (touch) *touch = (struct body_touch){{n[0], n[1], n[2]}, sticks};
 

@@ -75,6 +75,9 @@ struct body_touch {
 bool body_collide_with(const struct body_pose *pose, const double x[3], double v[3], double friction,
                        struct body_touch *touch);
 
+/* Whether snow keeps the body's velocity where its surface has this normal. */
+bool body_sticks(const struct body_pose *pose, const double normal[3]);
+
 /* Upper bound of the speed of any point of the body (m/s): at all times, and over the times from .. to. */
 double body_max_speed(const struct body *body);
 double body_max_speed_between(const struct body *body, double from, double to);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const double least_liquid = 1e-6; /* share of a node's mass from which on it is wet */
+static const double least_square = 1e-6; /* of what other normals leave of one, from which on it counts */
 
 /* What a tile's wet nodes have touched so far. */
 struct tile_wet {
@@ -26,7 +27,7 @@ static void remove_normal(double p[9], const double n[3])
   double left[3];
   for (int d = 0; d < 3; d++) left[d] = vec_dot(p + 3 * d, n);
   const double square = vec_dot(left, left);
-  if (square <= 1e-6) return;
+  if (square <= least_square) return;
   for (int r = 0; r < 3; r++)
     for (int c = 0; c < 3; c++) p[3 * r + c] -= left[r] * left[c] / square;
 }
@@ -150,32 +151,150 @@ void wet_contacts_free(struct wet_contacts *wet)
   *wet = (struct wet_contacts){0};
 }
 
-static void hold_tile(const struct grid *g, int32_t plane, int32_t tile, const struct body_pose *poses,
-                      double factor, struct body_tally *tallies, struct exact_sum unbalanced[3])
+int contact_nearest(const struct body_pose *poses, int pose_count, const double x[3])
 {
-  const int64_t first = (int64_t)tile * TILE_DOUBLES;
-  const double *momentum = g->node[NODE_MOMENTUM] + first, *velocity = g->node[NODE_VELOCITY] + first,
-               *product = g->node[NODE_A_RESIDUAL] + first, *before = g->node[NODE_STAR] + first;
-  for (int k = 0; k < TILE_NODES; k++) {
-    const double mass = momentum[4 * k];
-    if (!(mass >= GRID_LEAST_MASS)) continue;
-    const int body = (int)velocity[4 * k] - 1;
-    double x[3], impulse[3];
-    for (int d = 0; d < 3; d++) {
-      impulse[d] = factor * product[4 * k + 1 + d];
-      if (body < 0)
-        exact_add(&unbalanced[d], mass * (velocity[4 * k + 1 + d] - before[4 * k + 1 + d]) + impulse[d]);
-    }
-    if (body < 0) continue;
-    grid_tile_node(g, plane, tile, k, x);
-    tally_hold(&tallies[body], &poses[body], x, impulse, velocity + 4 * k + 1);
+  int nearest = -1;
+  double least = INFINITY;
+  for (int k = 0; k < pose_count; k++) {
+    const double distance = shape_distance(&poses[k].shape, x, NULL);
+    if (!(distance < least)) continue;
+    least = distance;
+    nearest = k;
+  }
+  return nearest;
+}
+
+/* What would keep a node from moving in the solve (N s). */
+static void impulse_to_hold(const struct contact_solve *s, int64_t at, double impulse[3])
+{
+  double *const *node = s->grid->node;
+  for (int d = 0; d < 3; d++) {
+    impulse[d] = s->factor * node[NODE_A_RESIDUAL][at + 1 + d];
+    if (s->wet) impulse[d] -= s->dt * node[NODE_PRESSURE][at + 1 + d];
   }
 }
 
-void contact_hold(const struct grid *g, const struct body_pose *poses, double factor, int32_t begin,
-                  int32_t end, struct body_tally *tallies, struct exact_sum unbalanced[3])
+/* A node moved by `change` against the impulse `held`. */
+static void account(const struct contact_solve *s, int64_t at, const double x[3], const double change[3],
+                    const double held[3])
 {
-  for (int32_t plane = begin; plane < end; plane++)
+  const double mass = s->grid->node[NODE_MOMENTUM][at],
+               weight = s->wet ? s->grid->node[NODE_LIQUID][at] : mass;
+  for (int d = 0; d < 3; d++) exact_add(&s->unbalanced[d], weight * change[d] + held[d]);
+  if (weight == mass) return;
+  const int body = contact_nearest(s->poses, s->pose_count, x);
+  double impulse[3];
+  for (int d = 0; d < 3; d++) impulse[d] = (mass - weight) * change[d];
+  if (body >= 0)
+    tally_hold(&s->tallies[body], &s->poses[body], x, impulse, s->grid->node[NODE_VELOCITY] + at + 1);
+  else
+    for (int d = 0; d < 3; d++) exact_add(&s->unbalanced[d], impulse[d]);
+}
+
+/* Normals of the bodies at a wet node that count, and an orthonormal basis of what they span: normal k is the
+ * sum of part[j][k] times the first k + 1 directions. */
+struct normals {
+  int count, body[3];
+  double normal[3][3], basis[3][3], part[3][3];
+  int sticky; /* body that bears what the others leave; -1: there is none */
+};
+
+static void add_normal(struct normals *n, int body, const double normal[3])
+{
+  static const double oblique = 0.01; /* square of the sine from which on two normals are told apart */
+  double left[3] = {normal[0], normal[1], normal[2]}, part[3] = {0.0, 0.0, 0.0};
+  for (int j = 0; j < n->count; j++) {
+    part[j] = vec_dot(n->basis[j], normal);
+    vec_axpy(left, -part[j], n->basis[j], left);
+  }
+  const double square = vec_dot(left, left), length = sqrt(square);
+  if (square <= least_square || n->count == 3) return;
+  const int k = n->count++;
+  n->body[k] = body;
+  for (int d = 0; d < 3; d++) {
+    n->basis[k][d] = left[d] / length;
+    n->normal[k][d] = square > oblique ? normal[d] : n->basis[k][d];
+  }
+  for (int j = 0; j < k; j++) n->part[j][k] = square > oblique ? part[j] : 0.0;
+  n->part[k][k] = square > oblique ? length : 1.0;
+}
+
+static struct normals normals_of(const struct contact_solve *s, const struct wet_node *node)
+{
+  struct normals n = {.sticky = -1};
+  for (int32_t b = node->from; b < node->to && n.sticky < 0; b++) {
+    const int body = s->wet->body[b];
+    double normal[3];
+    shape_distance(&s->poses[body].shape, node->x, normal);
+    if (body_sticks(&s->poses[body], normal))
+      n.sticky = body;
+    else
+      add_normal(&n, body, normal);
+  }
+  return n;
+}
+
+/* Shares an impulse along the normals of a wet node among its bodies: each bears a part along its own. */
+static void share_out(const struct contact_solve *s, const struct wet_node *node, const double impulse[3],
+                      const double velocity[3])
+{
+  const struct normals n = normals_of(s, node);
+  double rest[3] = {impulse[0], impulse[1], impulse[2]}, size[3];
+  for (int k = n.count - 1; k >= 0; k--) {
+    double own[3];
+    size[k] = vec_dot(n.basis[k], impulse);
+    for (int j = k + 1; j < n.count; j++) size[k] -= n.part[k][j] * size[j];
+    size[k] /= n.part[k][k];
+    for (int d = 0; d < 3; d++) own[d] = size[k] * n.normal[k][d];
+    vec_sub(rest, own, rest);
+    tally_hold(&s->tallies[n.body[k]], &s->poses[n.body[k]], node->x, own, velocity);
+  }
+  const int last = n.sticky >= 0 ? n.sticky : s->wet->body[node->from]; /* rounding, where none is sticky */
+  tally_hold(&s->tallies[last], &s->poses[last], node->x, rest, velocity);
+}
+
+static void hold_wet(const struct contact_solve *s, const struct wet_node *node)
+{
+  const int64_t at = 4 * (int64_t)node->at;
+  const double *velocity = s->grid->node[NODE_VELOCITY] + at + 1, *before = s->grid->node[NODE_STAR] + at + 1;
+  double impulse[3], along[3], change[3], normal[3];
+  impulse_to_hold(s, at, impulse);
+  for (int d = 0; d < 3; d++) {
+    along[d] = vec_dot(node->p + 3 * d, impulse);
+    change[d] = vec_dot(node->p + 3 * d, velocity) - before[d];
+  }
+  account(s, at, node->x, change, along);
+  vec_sub(impulse, along, normal);
+  share_out(s, node, normal, velocity);
+}
+
+static void hold_dry(const struct contact_solve *s, int32_t plane, int32_t tile, int k)
+{
+  const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
+  const double *velocity = s->grid->node[NODE_VELOCITY] + at;
+  double x[3], impulse[3], change[3];
+  if (!(s->grid->node[NODE_MOMENTUM][at] >= GRID_LEAST_MASS)) return;
+  grid_tile_node(s->grid, plane, tile, k, x);
+  impulse_to_hold(s, at, impulse);
+  const int body = (int)velocity[0] - 1;
+  if (body >= 0) {
+    tally_hold(&s->tallies[body], &s->poses[body], x, impulse, velocity + 1);
+    return;
+  }
+  vec_sub(velocity + 1, s->grid->node[NODE_STAR] + at + 1, change);
+  account(s, at, x, change, impulse);
+}
+
+void contact_hold(const struct contact_solve *s, int32_t end)
+{
+  const struct grid *g = s->grid;
+  int32_t wet = 0;
+  const int32_t wet_count = s->wet ? s->wet->owned : 0;
+  for (int32_t plane = 0; plane < end; plane++)
     for (int32_t tile = g->plane_tile[plane]; tile < g->plane_tile[plane + 1]; tile++)
-      hold_tile(g, plane, tile, poses, factor, tallies, unbalanced);
+      for (int k = 0; k < TILE_NODES; k++)
+        if (wet < wet_count && s->wet->node[wet].at == tile * TILE_NODES + k)
+          hold_wet(s, &s->wet->node[wet++]);
+        else
+          hold_dry(s, plane, tile, k);
 }

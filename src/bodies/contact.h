@@ -20,6 +20,7 @@ struct wet_contacts {
   const double *heat; /* NODE_HEAT, whose last channel is the liquid mass */
   struct wet_node *node;
   int32_t count, bodies, touches;
+  int32_t owned; /* of the nodes, the first that this rank counts in sums over all */
   int32_t *body;
   int32_t *touch; /* of the tile at hand: node and body by turns */
   int64_t capacity, body_capacity, touch_capacity;
@@ -36,11 +37,26 @@ void wet_project(const struct wet_contacts *wet, double *field);
 int64_t contact_nodes(struct grid *grid, const struct body_pose *poses, int pose_count, int32_t begin,
                       int32_t end, struct wet_contacts *wet, struct body_tally *tallies);
 
-/* After a solve (M + factor H) v = M v*, with H v in NODE_A_RESIDUAL and v* in NODE_STAR: nodes that a body
- * holds pass on to it what H v would give them, and the residual of the others is momentum that nothing
+/* A solve, for what bodies bear of it: (M + factor H) v = M v*, with H v in NODE_A_RESIDUAL and v* in
+ * NODE_STAR. With liquid M is the scalar of NODE_LIQUID, H has the liquid's part, and dt times the forces in
+ * NODE_PRESSURE are on the right side. */
+struct contact_solve {
+  const struct grid *grid;
+  const struct body_pose *poses;
+  int pose_count;
+  double factor, dt;
+  const struct wet_contacts *wet; /* NULL: no liquid */
+  struct body_tally *tallies;
+  struct exact_sum *unbalanced; /* [3] */
+};
+
+/* Over node planes [0, end). Nodes that a body holds pass on to it what the solve would give them; wet ones
+ * pass on what is along the normals of their bodies. The residual of what may move is momentum that nothing
  * accounts for. It is taken from the velocities themselves: that of the solve is another after many products
- * in single precision. */
-void contact_hold(const struct grid *grid, const struct body_pose *poses, double factor, int32_t begin,
-                  int32_t end, struct body_tally *tallies, struct exact_sum unbalanced[3]);
+ * in single precision. Mass that nodes have in the solve alone is that of the nearest body. */
+void contact_hold(const struct contact_solve *solve, int32_t end);
+
+/* Index of the body whose surface is nearest to x; -1: there are none. */
+int contact_nearest(const struct body_pose *poses, int pose_count, const double x[3]);
 
 #endif

@@ -48,6 +48,14 @@ void tally_hold(struct body_tally *t, const struct body_pose *pose, const double
   add_impulse(t, pose, x, impulse, velocity);
 }
 
+void tally_pressure(struct body_tally *t, const struct body_pose *pose, const double x[3],
+                    const double impulse[3])
+{
+  double carried[3];
+  body_velocity(pose, x, carried);
+  add_impulse(t, pose, x, impulse, carried);
+}
+
 /* Share of the kernel's weight that lies more than `depth` cells, 0 to 1, to one side. */
 static double beyond(double depth, int support)
 {

@@ -33,6 +33,11 @@ void tally_collision(struct body_tally *tally, const struct body_pose *pose, con
 void tally_hold(struct body_tally *tally, const struct body_pose *pose, const double x[3],
                 const double impulse[3], const double velocity[3]);
 
+/* The body's surface gave liquid at x this impulse (N s) by its pressure. Liquid does not slide in that: what
+ * the body's velocity does not give is work of the pressure. */
+void tally_pressure(struct body_tally *tally, const struct body_pose *pose, const double x[3],
+                    const double impulse[3]);
+
 /* A node in contact, for the area: its mass, and the spacing and support of the kernel. */
 void tally_cover(struct body_tally *tally, const struct body_pose *pose, const double x[3], double mass,
                  double spacing, int support);

@@ -59,6 +59,7 @@ enum node_field {
   NODE_WARM,     /* 0; y, the unknown of the heat solve */
   NODE_LIQUID,   /* W, a of the liquid cells; then the solve's mass, and r */
   NODE_PRESSURE, /* W of cells that are not full; then e, t; then D^T of a pressure */
+  NODE_BORNE,    /* where bodies are measured: W, with a minus sign on deep nodes, and a */
   NODE_FIELDS
 };
 

@@ -107,6 +107,37 @@ static inline void cell_add(const struct cell_place *place, int32_t foot_count, 
   }
 }
 
+/* The same of one channel: nodes[4 (4 a + b) + c]. */
+static inline void cell_load_channel(const struct cell_place *place, const double *field, int channel,
+                                     double nodes[64])
+{
+  for (int b = 0; b < 4; b++) {
+    const struct cell_row row = cell_row(place, b);
+    for (int a = 0; a < 4; a++)
+      for (int c = 0; c < 4; c++) {
+        const int part = c >= row.first, z = part ? c - row.first : row.z + c;
+        const int64_t tile = row.foot[part] < 0 ? -1 : place->tiles[row.foot[part] * MAX_SUPPORT + a];
+        nodes[4 * (4 * a + b) + c] =
+            tile < 0 ? 0.0 : field[tile * TILE_DOUBLES + (row.row * TILE_Z + z) * 4 + channel];
+      }
+  }
+}
+
+static inline void cell_add_channel(const struct cell_place *place, int32_t foot_count, int channel,
+                                    const double nodes[64], double *q)
+{
+  for (int b = 0; b < 4; b++) {
+    const struct cell_row row = cell_row(place, b);
+    for (int a = 0; a < 4; a++)
+      for (int c = 0; c < 4; c++) {
+        const int part = c >= row.first, z = part ? c - row.first : row.z + c;
+        if (row.foot[part] < 0) continue;
+        q[((int64_t)a * foot_count + row.foot[part]) * TILE_DOUBLES + (row.row * TILE_Z + z) * 4 + channel] +=
+            nodes[4 * (4 * a + b) + c];
+      }
+  }
+}
+
 /* Weights of a particle or point on one axis: of its four nodes, then their derivatives. */
 struct cell_weights {
   double x[8], y[8], z[8];

@@ -150,10 +150,11 @@ static void budget_begin(const struct transfer *t, struct update *u)
 {
   const struct particles *p = t->p;
   u->shear = p->shear ? batch_load(p->shear, &u->batch) : vd_set(0.0);
-  u->energy = elastic_energy(t, &u->batch, u->trial, u->jp, u->shear);
+  u->energy = vd_select(u->liquid, vd_set(0.0), elastic_energy(t, &u->batch, u->trial, u->jp, u->shear));
 }
 
-/* Particle by particle: batches do depend on the cuts. */
+/* Particle by particle: batches do depend on the cuts. Of liquid only the kinetic energy is known here;
+ * g2p_heat has the rest. */
 static void budget_end(const struct transfer *t, const struct update *u, const vd x[3], vd speed2,
                        struct exact_sum energy[ENERGY_COUNT])
 {
@@ -161,7 +162,8 @@ static void budget_end(const struct transfer *t, const struct update *u, const v
   const double scale = stencil_scale(&t->grid->geometry, OFFSET) * t->grid->geometry.inverse;
   const vd m = batch_constant(t->p->mass, batch);
   vd all = vd_set(0.5) * m * (speed2 + vd_set(scale) * u->affine2) + u->energy;
-  for (int d = 0; d < 3; d++) all -= m * vd_set(t->gravity[d]) * x[d];
+  const vd heavy = vd_select(u->liquid, vd_set(0.0), m);
+  for (int d = 0; d < 3; d++) all -= heavy * vd_set(t->gravity[d]) * x[d];
   for (int l = 0; l < batch->count; l++) exact_add(&energy[ENERGY_AFTER], all[l]);
   if (!vm_any(u->plastic & vm_first(batch->count))) return;
   const vd lost = u->energy - elastic_energy(t, batch, u->trial, u->jp, u->shear);

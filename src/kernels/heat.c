@@ -107,41 +107,6 @@ void KERNEL(p2g_heat)(void *arguments, struct worker *worker, int32_t plane)
   if (a->space) scatter_plane_end(g, plane, NODE_SPACE, w->q + field_doubles);
 }
 
-/* The unknown is channel 1 of its field. */
-static inline void load_rows(const struct cell_place *place, const double *field, v4 rows[16])
-{
-  double nodes[256];
-  cell_load(place, field, nodes);
-  for (int k = 0; k < 16; k++) {
-    const double *n = nodes + 16 * k;
-    rows[k] = (v4){n[1], n[5], n[9], n[13]};
-  }
-}
-
-/* Adds conduction through one particle to `out`: k grad w (grad w . rows). */
-static inline void conduct(const struct cell_weights *w, double k, const v4 rows[16], v4 out[16])
-{
-  const v4 wz = v4_load(w->z), dz = v4_load(w->z + 4), zero = v4_set(0.0);
-  v4 along_x = zero, along_y = zero, along_z = zero;
-  for (int a = 0; a < 4; a++) {
-    v4 plain = zero, turned = zero;
-    for (int b = 0; b < 4; b++) {
-      plain = v4_fma(v4_set(w->y[b]), rows[4 * a + b], plain);
-      turned = v4_fma(v4_set(w->y[4 + b]), rows[4 * a + b], turned);
-    }
-    along_x = v4_fma(v4_set(w->x[4 + a]), plain, along_x);
-    along_y = v4_fma(v4_set(w->x[a]), turned, along_y);
-    along_z = v4_fma(v4_set(w->x[a]), plain, along_z);
-  }
-  const v4 x = v4_set(k * v4_sum(along_x * wz)) * wz, y = v4_set(k * v4_sum(along_y * wz)) * wz,
-           z = v4_set(k * v4_sum(along_z * dz)) * dz;
-  for (int a = 0; a < 4; a++) {
-    const v4 plain = v4_fma(v4_set(w->x[4 + a]), x, v4_set(w->x[a]) * z), turned = v4_set(w->x[a]) * y;
-    for (int b = 0; b < 4; b++)
-      out[4 * a + b] = v4_fma(v4_set(w->y[b]), plain, v4_fma(v4_set(w->y[4 + b]), turned, out[4 * a + b]));
-  }
-}
-
 static void weigh_pass(const struct transfer *t, int32_t s, int32_t n, struct records *rec)
 {
   for (int32_t i = 0; i < n; i += LANES) {
@@ -152,6 +117,52 @@ static void weigh_pass(const struct transfer *t, int32_t s, int32_t n, struct re
   }
 }
 
+/* Conduction through LANES particles of one cell: k (grad w . t), t the unknown at the cell's nodes. */
+static inline void gradients(const struct records *rec, vd k, const double t[64], vd out[3])
+{
+  const double *x = rec->weight[0][0], *y = rec->weight[1][0], *z = rec->weight[2][0];
+  const vd zero = vd_set(0.0);
+  vd along[3] = {zero, zero, zero};
+  for (int a = 0; a < 4; a++) {
+    vd plain = zero, turned = zero, slope = zero;
+    for (int b = 0; b < 4; b++) {
+      const double *row = t + 16 * a + 4 * b;
+      vd line = zero, rise = zero;
+      for (int c = 0; c < 4; c++) {
+        line = vd_fma(vd_load_aligned(z + c * LANES), vd_set(row[c]), line);
+        rise = vd_fma(vd_load_aligned(z + WEIGHT_SLOPE + c * LANES), vd_set(row[c]), rise);
+      }
+      plain = vd_fma(vd_load_aligned(y + b * LANES), line, plain);
+      turned = vd_fma(vd_load_aligned(y + WEIGHT_SLOPE + b * LANES), line, turned);
+      slope = vd_fma(vd_load_aligned(y + b * LANES), rise, slope);
+    }
+    along[0] = vd_fma(vd_load_aligned(x + WEIGHT_SLOPE + a * LANES), plain, along[0]);
+    along[1] = vd_fma(vd_load_aligned(x + a * LANES), turned, along[1]);
+    along[2] = vd_fma(vd_load_aligned(x + a * LANES), slope, along[2]);
+  }
+  for (int d = 0; d < 3; d++) out[d] = k * along[d];
+}
+
+/* Adds grad w . flow of the particle in lane l to the cell's nodes. */
+static inline void diverge(const struct records *rec, int l, const vd flow[3], v4 out[16])
+{
+  const double *x = rec->weight[0][0] + l, *y = rec->weight[1][0] + l, *z = rec->weight[2][0] + l;
+  const double *dx = x + WEIGHT_SLOPE, *dy = y + WEIGHT_SLOPE, *dz = z + WEIGHT_SLOPE;
+  const v4 weight = {z[0], z[LANES], z[2 * LANES], z[3 * LANES]},
+           slope = {dz[0], dz[LANES], dz[2 * LANES], dz[3 * LANES]};
+  const v4 along_x = v4_set(flow[0][l]) * weight, along_y = v4_set(flow[1][l]) * weight,
+           along_z = v4_set(flow[2][l]) * slope;
+  for (int a = 0; a < 4; a++) {
+    const v4 plain = v4_fma(v4_set(dx[a * LANES]), along_x, v4_set(x[a * LANES]) * along_z),
+             turned = v4_set(x[a * LANES]) * along_y;
+    for (int b = 0; b < 4; b++)
+      out[4 * a + b] =
+          v4_fma(v4_set(y[b * LANES]), plain, v4_fma(v4_set(dy[b * LANES]), turned, out[4 * a + b]));
+  }
+}
+
+/* Gathering is done for LANES particles of a cell at once, scattering for one after the other: each has the
+ * order of sums that its cell gives it. The unknown is channel 1 of its field. */
 void KERNEL(heat_product)(void *arguments, struct worker *worker, int32_t plane)
 {
   const struct heat_arguments *h = arguments;
@@ -160,23 +171,22 @@ void KERNEL(heat_product)(void *arguments, struct worker *worker, int32_t plane)
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   if (g->plane_cell[plane] == end) return;
   memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
-  const double scale = g->geometry.inverse * g->geometry.inverse;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
-    weigh_pass(h->transfer, s, g->cell_start[pass_end] - s, w->records[0]);
-    for (; c < pass_end; c++) {
-      const struct cell_place place = cell_place(g, plane, c);
-      v4 rows[16], out[16];
-      double nodes[256] = {0};
-      for (int k = 0; k < 16; k++) out[k] = v4_set(0.0);
-      load_rows(&place, g->node[h->in], rows);
-      for (int32_t i = g->cell_start[c]; i < g->cell_start[c + 1]; i++) {
-        const struct cell_weights weights = cell_weights(w->records[0], (uint32_t)(i - s));
-        conduct(&weights, h->conduction[i] * scale, rows, out);
-      }
-      for (int k = 0; k < 64; k++) nodes[4 * k + 1] = out[k / 4][k % 4];
-      cell_add(&place, foot_count, 1.0, nodes, w->q);
+  const vd scale = vd_set(g->geometry.inverse * g->geometry.inverse);
+  for (int32_t c = g->plane_cell[plane]; c < end; c++) {
+    const struct cell_place place = cell_place(g, plane, c);
+    const int32_t s = g->cell_start[c], n = g->cell_start[c + 1] - s;
+    double nodes[64];
+    v4 out[16];
+    for (int k = 0; k < 16; k++) out[k] = v4_set(0.0);
+    cell_load_channel(&place, g->node[h->in], 1, nodes);
+    for (int32_t i = 0; i < n; i += LANES) {
+      vd flow[3];
+      weigh_pass(h->transfer, s + i, n - i < LANES ? n - i : LANES, w->records[0]);
+      gradients(w->records[0], vd_load(h->conduction + s + i) * scale, nodes, flow);
+      for (int l = 0; l < LANES && l < n - i; l++) diverge(w->records[0], l, flow, out);
     }
+    for (int k = 0; k < 16; k++) v4_store(nodes + 4 * k, out[k]);
+    cell_add_channel(&place, foot_count, 1, nodes, w->q);
   }
   scatter_plane_end(g, plane, h->out, w->q);
 }
@@ -206,8 +216,9 @@ static void collide(const struct transfer *t, uint64_t near, const double x[3], 
 
 /* Where a liquid particle goes and what volume it has: those of the grid. */
 static void move_liquid(const struct heat_arguments *h, int32_t i, double j, const double velocity[3],
-                        double density, uint64_t near, struct step_result *result)
+                        double density, uint64_t near, struct worker *worker)
 {
+  struct step_result *result = &worker->result;
   const struct transfer *t = h->transfer;
   const struct grid_geometry *geometry = &t->grid->geometry;
   struct particles *next = t->next->p;
@@ -239,6 +250,10 @@ static void move_liquid(const struct heat_arguments *h, int32_t i, double j, con
   }
   t->next->key[i] = grid_key_of(geometry, x);
   result->outside += t->next->key[i] == UINT64_MAX;
+  if (!t->budget) return;
+  const double *g = t->gravity, fall = g[0] * x[0] + g[1] * x[1] + g[2] * x[2];
+  exact_add(&worker->energy[ENERGY_AFTER],
+            heat_pressed(h->law, root) * t->p->volume[t->home[i]] - t->p->mass[t->home[i]] * fall);
 }
 
 /* The new enthalpy, and whether the particle changes its phase with it. */
@@ -272,37 +287,77 @@ static void warm(const struct heat_arguments *h, int32_t i, double change, doubl
   }
 }
 
+/* A value of the cell's nodes at LANES of its particles. */
+static inline vd values(const struct records *rec, const double nodes[64])
+{
+  const double *x = rec->weight[0][0], *y = rec->weight[1][0], *z = rec->weight[2][0];
+  vd value = vd_set(0.0);
+  for (int a = 0; a < 4; a++) {
+    vd sheet = vd_set(0.0);
+    for (int b = 0; b < 4; b++) {
+      vd line = vd_set(0.0);
+      for (int c = 0; c < 4; c++)
+        line = vd_fma(vd_load_aligned(z + c * LANES), vd_set(nodes[16 * a + 4 * b + c]), line);
+      sheet = vd_fma(vd_load_aligned(y + b * LANES), line, sheet);
+    }
+    value = vd_fma(vd_load_aligned(x + a * LANES), sheet, value);
+  }
+  return value;
+}
+
+/* The particles of a cell without liquid, whose weights are in rec. */
+static void warm_cell(const struct heat_arguments *h, struct worker *worker, const struct cell_place *place,
+                      int32_t s, int32_t n, const struct records *rec)
+{
+  const double *field = h->transfer->grid->node[NODE_SPACE];
+  double change[64], mixed[64];
+  cell_load_channel(place, field, 0, change);
+  cell_load_channel(place, field, 1, mixed);
+  for (int32_t i = 0; i < n; i += LANES) {
+    const vd changes = values(rec + i / LANES, change), mixes = values(rec + i / LANES, mixed);
+    for (int l = 0; l < LANES && l < n - i; l++)
+      warm(h, s + i + l, changes[l], mixes[l], &worker->result, worker);
+  }
+}
+
+/* And of one with liquid. */
+static void move_cell(const struct heat_arguments *h, struct worker *worker, const struct cell_place *place,
+                      int32_t plane, int32_t cell, const struct records *rec)
+{
+  const struct transfer *t = h->transfer;
+  const struct grid *g = t->grid;
+  const double per_volume = g->geometry.inverse * g->geometry.inverse * g->geometry.inverse,
+               j = h->liquid->cell[h->liquid->of_cell[cell]].j_next;
+  const uint64_t near = near_bodies(t, plane, cell);
+  const int32_t s = g->cell_start[cell];
+  double nodes[256], velocity[256];
+  cell_load(place, g->node[NODE_SPACE], nodes);
+  cell_load(place, g->node[NODE_VELOCITY], velocity);
+  for (int32_t i = s; i < g->cell_start[cell + 1]; i++) {
+    const struct cell_weights weights = cell_weights(rec, (uint32_t)(i - s));
+    const v4 value = cell_value(&weights, nodes);
+    if (t->p->liquid[t->slot[i]] != 0.0) {
+      const v4 v = cell_value(&weights, velocity);
+      move_liquid(h, i, j, (const double[3]){v[1], v[2], v[3]}, value[2] * per_volume, near, worker);
+    }
+    warm(h, i, value[0], value[1], &worker->result, worker);
+  }
+}
+
 void KERNEL(g2p_heat)(void *arguments, struct worker *worker, int32_t plane)
 {
   const struct heat_arguments *h = arguments;
-  const struct transfer *t = h->transfer;
-  struct workspace *w = &worker->work;
-  const struct grid *g = t->grid;
-  const struct liquid *liquid = h->liquid;
-  const int32_t end = g->plane_cell[plane + 1];
+  const struct grid *g = h->transfer->grid;
+  struct records *rec = worker->work.records[0];
   const int64_t changed_before = worker->result.melted + worker->result.frozen;
-  const double per_volume = g->geometry.inverse * g->geometry.inverse * g->geometry.inverse;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_GATHER), s = g->cell_start[c];
-    weigh_pass(t, s, g->cell_start[pass_end] - s, w->records[0]);
-    for (; c < pass_end; c++) {
-      const struct cell_place place = cell_place(g, plane, c);
-      const int32_t wet = liquid ? liquid->of_cell[c] : -1;
-      double nodes[256], velocity[256];
-      cell_load(&place, g->node[NODE_SPACE], nodes);
-      if (wet >= 0) cell_load(&place, g->node[NODE_VELOCITY], velocity);
-      const uint64_t near = wet >= 0 ? near_bodies(t, plane, c) : 0;
-      for (int32_t i = g->cell_start[c]; i < g->cell_start[c + 1]; i++) {
-        const struct cell_weights weights = cell_weights(w->records[0], (uint32_t)(i - s));
-        const v4 value = cell_value(&weights, nodes);
-        if (t->p->liquid[t->slot[i]] != 0.0) {
-          const v4 v = cell_value(&weights, velocity);
-          move_liquid(h, i, liquid->cell[wet].j_next, (const double[3]){v[1], v[2], v[3]},
-                      value[2] * per_volume, near, &worker->result);
-        }
-        warm(h, i, value[0], value[1], &worker->result, worker);
-      }
-    }
+  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
+    const struct cell_place place = cell_place(g, plane, c);
+    const int32_t s = g->cell_start[c], n = g->cell_start[c + 1] - s;
+    weigh_pass(h->transfer, s, n, rec);
+    if (h->liquid && h->liquid->of_cell[c] >= 0)
+      move_cell(h, worker, &place, plane, c, rec);
+    else
+      warm_cell(h, worker, &place, s, n, rec);
   }
   if (grid_plane_is_shared(g, plane))
     worker->result.shared_changed += worker->result.melted + worker->result.frozen - changed_before;

@@ -186,13 +186,15 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(liquid_begin)    /* struct liquid_arguments: and each cell's own numbers */                            \
   ROW(liquid_divergence) /* struct liquid_arguments: j_next of each cell from the velocities `in` */         \
   ROW(liquid_force)      /* struct liquid_arguments: out += D^T pressure */                                  \
-  ROW(liquid_product)    /* struct liquid_arguments: out += D^T [K D in] */
+  ROW(liquid_product)    /* struct liquid_arguments: out += D^T [K D in] */                                  \
+  ROW(liquid_bear)       /* struct liquid_arguments: what bodies bear of the pressures */
 
 /* Over nodes, tiles [begin, end). */
 #define FIRN_TILE_KERNELS(ROW)                                                                               \
   ROW(velocity)    /* struct transfer: v(n) and v* */                                                        \
   ROW(mix)         /* struct transfer: what FLIP gathers, before its g2p */                                  \
   ROW(cr_product)  /* struct cr_vectors: A r, and its dot products */                                        \
+  ROW(cr_norm)     /* struct cr_vectors: <r,r> alone */                                                      \
   ROW(cr_residual) /* struct cr_vectors: the first residual, and <x,x> */                                    \
   ROW(cr_update)   /* struct cr_vectors: the next x, r, p and A p */                                         \
   ROW(cr_step)     /* struct cr_vectors: all of a pipelined iteration, and its dot products */               \

@@ -1,5 +1,6 @@
 /* Sums over the cells that liquid fills (liquid.h). A plane's cells are added in order to the plane's own
  * tiles, and these to the grid as all sums are: neither ranks nor threads change a bit. */
+#include "bodies/contact.h"
 #include "kernels/cell.h"
 
 static struct cell_place place_of(const struct liquid *l, int32_t plane, const struct liquid_cell *cell)
@@ -75,13 +76,18 @@ static double add_particles(const struct transfer *t, struct records *rec, int32
   return sum;
 }
 
-/* Nodes that no particle reaches have no part. */
-static void drop_empty_nodes(const struct grid *g, const struct cell_place *place, double *table)
+/* Nodes that no particle reaches have no part. `borne` (or NULL) keeps what they would be pushed with. */
+static void drop_empty_nodes(const struct grid *g, const struct cell_place *place, double *table,
+                             double *borne)
 {
   double nodes[256];
   cell_load(place, g->node[NODE_MOMENTUM], nodes);
-  for (int k = 0; k < 64; k++)
-    if (!(nodes[4 * k] >= GRID_LEAST_MASS)) memset(table + 4 * k, 0, 4 * sizeof(double));
+  if (borne) memset(borne, 0, LIQUID_TABLE * sizeof *borne);
+  for (int k = 0; k < 64; k++) {
+    if (nodes[4 * k] >= GRID_LEAST_MASS) continue;
+    if (borne) memcpy(borne + 4 * k + 1, table + 4 * k + 1, 3 * sizeof(double));
+    memset(table + 4 * k, 0, 4 * sizeof(double));
+  }
 }
 
 void KERNEL(liquid_common)(struct liquid *l, const struct grid_geometry *geometry)
@@ -114,7 +120,7 @@ void KERNEL(liquid_tables)(void *arguments, struct worker *worker, int32_t plane
     else
       cell->volume = add_particles(t, worker->work.records[0], cell->cell, table);
     const struct cell_place place = place_of(l, plane, cell);
-    drop_empty_nodes(t->grid, &place, table);
+    drop_empty_nodes(t->grid, &place, table, l->bears ? l->borne + cell->table * LIQUID_TABLE : NULL);
   }
 }
 
@@ -188,6 +194,7 @@ void KERNEL(liquid_begin)(void *arguments, struct worker *worker, int32_t plane)
     double *d = l->table + cell->table * LIQUID_TABLE;
     for (int n = 0; n < 64; n++) {
       for (int r = 1; r < 4; r++) d[4 * n + r] -= d[4 * n] * nodes[4 * n + r];
+      if (l->bears) l->borne[cell->table * LIQUID_TABLE + 4 * n] = d[4 * n];
       d[4 * n] = 0.0;
     }
   }
@@ -250,6 +257,43 @@ void KERNEL(liquid_product)(void *arguments, struct worker *worker, int32_t plan
     const double *push = push_of(l, cell);
     const double pressure = cell->stiffness * divergence(&place, push, a->transfer->grid->node[a->in]);
     cell_add(&place, foot_count, pressure, push, q);
+  }
+  end_plane(l, a->transfer->grid, plane, a->out, q);
+}
+
+/* What a cell would push nodes with that no particle reaches: the nearest body takes it. */
+static void bear_empty_nodes(const struct transfer *t, int32_t plane, const struct liquid_cell *cell,
+                             const double *borne, struct body_tally *tallies)
+{
+  const struct grid_geometry *geometry = &t->grid->geometry;
+  for (int n = 0; n < 64; n++) {
+    const double *b = borne + 4 * n + 1;
+    if (b[0] == 0.0 && b[1] == 0.0 && b[2] == 0.0) continue;
+    const int32_t index[3] = {t->grid->first + plane + n / 16, cell->y + n / 4 % 4, cell->z + n % 4};
+    double x[3], impulse[3];
+    for (int a = 0; a < 3; a++)
+      x[geometry->axis[a]] = geometry->lower[a] + geometry->spacing * (index[a] - 1.0);
+    const int body = contact_nearest(t->poses, t->pose_count, x);
+    for (int d = 0; d < 3; d++) impulse[d] = -t->dt * cell->pressure * b[d];
+    if (body >= 0) tally_pressure(&tallies[body], &t->poses[body], x, impulse);
+  }
+}
+
+/* After the solve: the sum of s p to the scalar of `out`, on nodes that bodies are near. */
+void KERNEL(liquid_bear)(void *arguments, struct worker *worker, int32_t plane)
+{
+  const struct liquid_arguments *a = arguments;
+  const struct liquid *l = a->liquid;
+  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
+  if (foot_count == 0) return;
+  double *q = clear_plane(worker, (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES);
+  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+    const struct liquid_cell *cell = &l->cell[k];
+    if (!cell->active || cell->table < 0) continue;
+    const struct cell_place place = place_of(l, plane, cell);
+    const double *borne = l->borne + cell->table * LIQUID_TABLE;
+    cell_add(&place, foot_count, cell->pressure, borne, q);
+    bear_empty_nodes(a->transfer, plane, cell, borne, worker->bodies);
   }
   end_plane(l, a->transfer->grid, plane, a->out, q);
 }

@@ -46,6 +46,11 @@ struct liquid {
 
   double *table; /* [LIQUID_TABLE table_count] */
   int64_t table_count, table_capacity;
+  /* Where bodies are measured, of each table what they bear: s of its nodes, and b of those that no particle
+   * reaches. NULL else. */
+  bool bears;
+  double *borne; /* [LIQUID_TABLE table_count] */
+  int64_t borne_capacity;
   double common[LIQUID_TABLE], common_push[LIQUID_TABLE]; /* (s, b) and (0, b) of a full cell */
 };
 

@@ -93,6 +93,21 @@ void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, i
   }
 }
 
+/* Sums <r,r>, bit for bit as cr_product does. */
+void KERNEL(cr_norm)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct cr_vectors *c = arguments;
+  for (int32_t tile = begin; tile < end && worker->counts; tile++) {
+    vd rr = vd_set(0.0);
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vd m = spread_scalar(vd_load_aligned(c->weight + k)), r = vd_load_aligned(c->r + k);
+      rr = vd_fma(m * r, r, rr);
+    }
+    exact_add(&worker->sum[0], vd_sum(rr));
+  }
+}
+
 /* r := free (-factor W^-1 ar); sums <x,x> over the free nodes, and over the others. */
 void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {

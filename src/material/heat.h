@@ -64,4 +64,11 @@ static inline double heat_snow_conductivity(double density)
   return 2.5e-6 * density * density - 1.23e-4 * density + 0.024;
 }
 
+/* Elastic energy of liquid over its volume at rest (J/m^3); `root` is the third root of J. */
+static inline double heat_pressed(const struct heat_law *law, double root)
+{
+  const double j = root * root * root, pressed = (j < 1.0 ? j : 1.0) - 1.0;
+  return 0.5 * law->lambda_liquid * pressed * pressed;
+}
+
 #endif

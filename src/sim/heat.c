@@ -147,6 +147,7 @@ bool heat_solve(struct sim *sim)
   system.measure = NODE_STAR;
   system.factor = sim->transfer.dt;
   system.product = conduct;
+  system.may_be_solved = true; /* natural conduction hardly moves within a step */
   const struct cr_result result = cr_solve(&system, law->tolerance, law->max_iterations);
   sim->report.heat_iterations += result.iterations;
   if (!result.converged) return false;
@@ -184,24 +185,39 @@ static double volume_ratio(const struct particles *p, int32_t i, bool log_volume
   return j * (log_volume ? vd_exp(vd_set(p->jp[i]))[0] : p->jp[i]);
 }
 
+/* Of the next state's particle i, whose constants are at `home`. */
+static void melt(struct sim *sim, int32_t i, int32_t home, bool log_volume)
+{
+  const double rest = sim->p->mass[home] / sim->scene->heat.rho_liquid;
+  const double j = sim->p->volume[home] * volume_ratio(sim->next.p, i, log_volume) / rest;
+  sim->p->volume[home] = rest;
+  set_isotropic(sim->next.p, i, fmath_cbrt(j > 1.0 ? j : 1.0), log_volume);
+  sim->next.p->liquid[i] = 1.0;
+}
+
+static void freeze(struct particles *next, int32_t i, bool log_volume)
+{
+  if (next->fe[0][i] > 1.0) set_isotropic(next, i, 1.0, log_volume);
+  next->liquid[i] = 0.0;
+}
+
 void heat_change_phases(struct sim *sim)
 {
-  const struct heat_law *law = &sim->scene->heat;
   struct particles *next = sim->next.p;
+  const bool tallied = instruments_want_phases(sim);
   for (int32_t i = 0; i < sim->p->count; i++) {
     const double u = next->enthalpy[i];
+    const bool melts = next->liquid[i] == 0.0 && u >= sim->scene->heat.latent,
+               freezes = next->liquid[i] != 0.0 && u <= 0.0;
+    if (!melts && !freezes) continue;
     const int32_t home = sim->order.home[i];
     const bool log_volume = models[sim->scene->materials[sim->p->material[home]].model]->log_volume;
-    if (next->liquid[i] == 0.0 && u >= law->latent) {
-      const double rest = sim->p->mass[home] / law->rho_liquid;
-      const double j = sim->p->volume[home] * volume_ratio(next, i, log_volume) / rest;
-      sim->p->volume[home] = rest;
-      set_isotropic(next, i, fmath_cbrt(j > 1.0 ? j : 1.0), log_volume);
-      next->liquid[i] = 1.0;
-    } else if (next->liquid[i] != 0.0 && u <= 0.0) {
-      if (next->fe[0][i] > 1.0) set_isotropic(next, i, 1.0, log_volume);
-      next->liquid[i] = 0.0;
-    }
+    const double before = tallied ? instruments_elastic(sim, next, i, sim->p, home) : 0.0;
+    if (melts)
+      melt(sim, i, home, log_volume);
+    else
+      freeze(next, i, log_volume);
+    if (tallied) instruments_change_phase(sim, before, instruments_elastic(sim, next, i, sim->p, home));
   }
 }
 
@@ -225,5 +241,6 @@ void heat_free(struct sim_heat *heat)
   mem_free(l->foot_key);
   mem_free(l->foot_tile);
   mem_free(l->table);
+  mem_free(l->borne);
   *heat = (struct sim_heat){0};
 }

@@ -13,8 +13,8 @@
 /* Columns of a measured body; those of the budget come last. */
 enum { OF_FORCE = 0, OF_TORQUE = 3, OF_AREA = 6, BODY_COLUMNS };
 
-static const char *const budget_names[BUDGET_COUNT] = {"lost_plastic", "lost_friction", "lost_scheme",
-                                                       "work_bodies",  "energy_in",     "energy_out"};
+static const char *const budget_names[BUDGET_COUNT] = {
+    "lost_plastic", "lost_friction", "lost_scheme", "work_bodies", "energy_in", "energy_out", "lost_phase"};
 
 /* Of heat and liquid: what the last step's report and the totals say. They come last of all. */
 enum {
@@ -31,6 +31,11 @@ enum {
 static const char *const heat_names[HEAT_COLUMNS] = {"heat_in",       "heat_stored",    "melted_mass",
                                                      "frozen_mass",   "liquid_volume",  "liquid_pressure",
                                                      "liquid_passes", "heat_iterations"};
+
+static int budget_columns(const struct instruments *in)
+{
+  return !in->budget ? 0 : in->heat ? BUDGET_COUNT : BUDGET_PHASE;
+}
 
 static void add_name(struct instruments *in, const char *format, const char *of, const char *end)
 {
@@ -56,7 +61,7 @@ static void name_columns(struct instruments *in, const struct scene *scene)
     add_name(in, "area_%s%s", scene->bodies[k].name, "");
   }
   if (in->forces) name_vector(in, "%s_%s", "unbalanced");
-  for (int k = 0; k < BUDGET_COUNT && in->budget; k++) add_name(in, "%s%s", budget_names[k], "");
+  for (int k = 0; k < budget_columns(in); k++) add_name(in, "%s%s", budget_names[k], "");
   for (int k = 0; k < HEAT_COLUMNS && in->heat; k++) add_name(in, "%s%s", heat_names[k], "");
   in->names[in->columns] = mem_strdup("span");
 }
@@ -137,12 +142,24 @@ void instruments_before_solve(struct sim *sim)
 void instruments_after_solve(struct sim *sim, double factor,
                              void (*product)(void *context, enum node_field in, enum node_field out))
 {
-  struct instruments *in = sim->instruments;
-  struct grid *g = sim->mesh.grid;
-  if (!tallies(in) || factor == 0.0) return;
+  if (!tallies(sim->instruments) || factor == 0.0) return;
   product(sim, NODE_VELOCITY, NODE_A_RESIDUAL);
-  contact_hold(g, sim->poses, factor, 0, g->has_right ? g->planes : g->node_planes, in->step->body,
-               in->step->unbalanced);
+  instruments_hold(sim, factor, NULL);
+}
+
+void instruments_hold(struct sim *sim, double factor, const struct wet_contacts *wet)
+{
+  struct instruments *in = sim->instruments;
+  const struct grid *g = sim->mesh.grid;
+  const struct contact_solve solve = {.grid = g,
+                                      .poses = sim->poses,
+                                      .pose_count = sim->scene->body_count,
+                                      .factor = factor,
+                                      .dt = sim->transfer.dt,
+                                      .wet = wet,
+                                      .tallies = in->step->body,
+                                      .unbalanced = in->step->unbalanced};
+  contact_hold(&solve, g->has_right ? g->planes : g->node_planes);
 }
 
 /* All sums of the step in one message. */
@@ -176,9 +193,11 @@ static vd all_lanes(const double *array, int32_t i)
   return vd_set(array[i]);
 }
 
-static double elastic_of(const struct sim *sim, const struct particles *state, int32_t i,
-                         const struct particles *constants, int32_t home)
+double instruments_elastic(const struct sim *sim, const struct particles *state, int32_t i,
+                           const struct particles *constants, int32_t home)
 {
+  if (sim->scene->has_heat && state->liquid[i] != 0.0)
+    return heat_pressed(&sim->scene->heat, state->fe[0][i]) * constants->volume[home];
   struct material_lanes m;
   uint32_t material[LANES];
   vd f[9], upper[6], energy;
@@ -204,7 +223,8 @@ void instruments_pass(struct sim *sim, bool enters, const struct particles *stat
   for (int k = 0; k < 9 && sim->transfer.affine; k++)
     speed2 += state->b[k][i] * state->b[k][i] * (sim->mesh.grid->geometry.support == 4 ? 3.0 : 4.0) / (h * h);
   const double mass = constants->mass[home];
-  exact_add(&in->passing[!enters], mass * (0.5 * speed2 - fall) + elastic_of(sim, state, i, constants, home));
+  exact_add(&in->passing[!enters],
+            mass * (0.5 * speed2 - fall) + instruments_elastic(sim, state, i, constants, home));
 }
 
 void instruments_pass_gone(struct sim *sim)
@@ -213,6 +233,17 @@ void instruments_pass_gone(struct sim *sim)
   for (int32_t i = 0; i < sim->p->count; i++)
     if (sim->next.key[i] == REORDER_GONE)
       instruments_pass(sim, false, sim->next.p, i, sim->p, sim->order.home[i]);
+}
+
+bool instruments_want_phases(const struct sim *sim)
+{
+  return sim->instruments && sim->instruments->budget;
+}
+
+void instruments_change_phase(struct sim *sim, double before, double after)
+{
+  exact_add(&sim->instruments->passing[2], before);
+  exact_add(&sim->instruments->passing[2], -after);
 }
 
 /* --- from step to step --- */
@@ -263,7 +294,7 @@ static double taken_of_all(const struct instruments *in, enum taken which)
 static void carry_budget(struct sim *sim, struct carried *to)
 {
   struct instruments *in = sim->instruments;
-  reduce_exact(&sim->comm, in->passing, 2);
+  reduce_exact(&sim->comm, in->passing, in->heat ? 3 : 2);
   const double *measured = sim->report.measured;
   const double before =
       measured[MEASURED_KINETIC] + measured[MEASURED_ELASTIC] + measured[MEASURED_POTENTIAL];
@@ -275,6 +306,7 @@ static void carry_budget(struct sim *sim, struct carried *to)
   carry(&to[BUDGET_BODIES], work);
   carry(&to[BUDGET_IN], exact_value(&in->passing[0]));
   carry(&to[BUDGET_OUT], exact_value(&in->passing[1]));
+  if (in->heat) carry(&to[BUDGET_PHASE], exact_value(&in->passing[2]));
 }
 
 static void note_heat(const struct sim *sim, double *row)
@@ -366,8 +398,7 @@ void instruments_accept(struct sim *sim, double dt, bool has_row)
   struct instruments *in = sim->instruments;
   if (!in) return;
   carry_flux(sim);
-  const int carried = in->columns - (in->heat ? HEAT_COLUMNS : 0),
-            summed = carried - (in->budget ? BUDGET_COUNT : 0);
+  const int carried = in->columns - (in->heat ? HEAT_COLUMNS : 0), summed = carried - budget_columns(in);
   if (in->heat && has_row) note_heat(sim, in->row + carried);
   for (int k = summed; k < carried && has_row; k++) in->row[k] = carried_value(&in->carried[k]);
   struct carried *budget = carry_forces(sim, dt), *span = &in->carried[in->columns];

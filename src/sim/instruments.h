@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct sim;
+struct wet_contacts;
 
 /* J since the start of the run: kinetic + elastic + potential is what it was at first, less what was lost,
  * plus what bodies did and what came in, less what went out. */
@@ -27,6 +28,7 @@ enum budget {
   BUDGET_BODIES,   /* work of bodies on the snow */
   BUDGET_IN,       /* with particles that entered */
   BUDGET_OUT,      /* with particles that left */
+  BUDGET_PHASE,    /* elastic energy that melting and freezing took; a column only where the scene has heat */
   BUDGET_COUNT
 };
 
@@ -46,7 +48,8 @@ struct instruments {
   bool forces, budget, heat;
   int body_count; /* of the scene: all are tallied */
   struct step_sums *step;
-  struct exact_sum passing[2]; /* J of particles that came in, and that went out, in this step */
+  struct exact_sum passing[3]; /* J of particles that came in, that went out, and that changes of phase took,
+                                  in this step */
   int columns;                 /* of the history */
   char **names;
   double *row;               /* the columns of the last row that was due */
@@ -78,6 +81,10 @@ void instruments_before_solve(struct sim *sim);
 void instruments_after_solve(struct sim *sim, double factor,
                              void (*product)(void *context, enum node_field in, enum node_field out));
 
+/* The same of a solve whose product is made; `wet`: nodes in contact that liquid reaches, or NULL. Not
+ * collective. */
+void instruments_hold(struct sim *sim, double factor, const struct wet_contacts *wet);
+
 /* After G2P: the workers' sums, over all ranks. Collective. */
 void instruments_collect(struct sim *sim);
 
@@ -85,6 +92,12 @@ void instruments_collect(struct sim *sim);
 void instruments_pass(struct sim *sim, bool enters, const struct particles *state, int32_t i,
                       const struct particles *constants, int32_t home);
 void instruments_pass_gone(struct sim *sim); /* all of the next state that are out of the domain */
+
+/* Whether changes of phase are tallied: their particles' elastic energy (J) before, and after. */
+bool instruments_want_phases(const struct sim *sim);
+double instruments_elastic(const struct sim *sim, const struct particles *state, int32_t i,
+                           const struct particles *constants, int32_t home);
+void instruments_change_phase(struct sim *sim, double before, double after);
 
 /* Before a tried step is accepted: what crosses the planes of flux probes. */
 void instruments_cross(struct sim *sim);

@@ -454,6 +454,8 @@ static void place_cells(struct sim *sim)
   }
   while (plane <= g->planes) l->plane_first[plane++] = l->count;
   l->table = mem_reserve(l->table, &l->table_capacity, tables * LIQUID_TABLE, sizeof *l->table);
+  l->bears = instruments_bodies(sim) != NULL;
+  if (l->bears) l->borne = mem_reserve(l->borne, &l->borne_capacity, tables * LIQUID_TABLE, sizeof *l->borne);
   l->foot_count = l->largest_footprint = 0;
   for (plane = 0; plane < g->planes; plane++) {
     l->plane_foot[plane] = l->foot_count;
@@ -491,23 +493,41 @@ static void find_cells(struct sim *sim)
 /* --- nodes: what bodies bear
  * ------------------------------------------------------------------------------------- */
 
+/* The part q of the area `rest` of a node's liquid that body k takes; false if it takes none. */
+static bool take_area(const struct sim *sim, int k, const double x[3], bool deep, double rest[3], double q[3])
+{
+  const struct shape *shape = &sim->poses[k].shape;
+  double n[3];
+  if (!(shape_distance(shape, x, NULL) < 2.0 * sim->scene->spacing)) return false;
+  shape_distance(shape, x, n);
+  const double along = vec_dot(n, rest);
+  for (int d = 0; d < 3; d++) q[d] = deep ? rest[d] : along < 0.0 ? n[d] * along : 0.0;
+  vec_sub(rest, q, rest);
+  return true;
+}
+
 /* W, a and the part of W that is not full, in; r and t out. */
 static void react_at(const struct sim *sim, const double x[3], double weight, const double area[3], bool deep,
                      double reaction[3], double *carried)
 {
   double rest[3] = {area[0], area[1], area[2]};
   for (int k = 0; k < sim->scene->body_count; k++) {
-    const struct body_pose *pose = &sim->poses[k];
-    double n[3], q[3], velocity[3];
-    if (!(shape_distance(&pose->shape, x, NULL) < 2.0 * sim->scene->spacing)) continue;
-    shape_distance(&pose->shape, x, n);
-    const double along = vec_dot(n, rest);
-    for (int d = 0; d < 3; d++) q[d] = deep ? rest[d] : along < 0.0 ? n[d] * along : 0.0;
-    vec_sub(rest, q, rest);
+    double q[3], velocity[3];
+    if (!take_area(sim, k, x, deep, rest, q)) continue;
     vec_axpy(reaction, 1.0 / weight, q, reaction);
-    body_velocity(pose, x, velocity);
+    body_velocity(&sim->poses[k], x, velocity);
     *carried += vec_dot(q, velocity) / weight;
   }
+}
+
+/* Some body is within two cells of a node of the tile. */
+static bool is_tile_near(const struct sim *sim, int32_t plane, int32_t tile)
+{
+  double center[3];
+  const double radius = grid_tile_ball(sim->mesh.grid, plane, tile, center) + 2.0 * sim->scene->spacing;
+  for (int k = 0; k < sim->scene->body_count; k++)
+    if (body_may_touch(&sim->poses[k], center, radius)) return true;
+  return false;
 }
 
 /* NODE_LIQUID becomes the solve's mass and r, NODE_PRESSURE becomes (e, t). */
@@ -517,20 +537,22 @@ static void react_tiles(void *arguments, struct worker *worker, int32_t begin, i
   const struct sim *sim = arguments;
   const struct grid *g = sim->mesh.grid;
   const double density = sim->scene->heat.rho_liquid;
+  const bool bears = sim->heat.liquid.bears;
   int32_t plane = 0;
   for (int32_t tile = begin; tile < end; tile++) {
     while (g->plane_tile[plane + 1] <= tile) plane++;
-    double center[3];
-    const double radius = grid_tile_ball(g, plane, tile, center) + 2.0 * sim->scene->spacing;
-    bool near = false;
-    for (int k = 0; k < sim->scene->body_count; k++)
-      near = near || body_may_touch(&sim->poses[k], center, radius);
+    const bool near = is_tile_near(sim, plane, tile);
     for (int k = 0; k < TILE_NODES; k++) {
       const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
       double *liquid = g->node[NODE_LIQUID] + at, *pressure = g->node[NODE_PRESSURE] + at;
       const double mass = g->node[NODE_MOMENTUM][at], weight = liquid[0], heavy = density * weight / 1000.0;
       double x[3], reaction[3] = {0.0, 0.0, 0.0}, carried = 0.0;
       grid_tile_node(g, plane, tile, k, x);
+      if (bears) {
+        double *borne = g->node[NODE_BORNE] + at;
+        memcpy(borne, liquid, 4 * sizeof *borne);
+        if (pressure[0] == 0.0) borne[0] = -weight;
+      }
       if (weight > 0.0 && near) react_at(sim, x, weight, liquid + 1, pressure[0] == 0.0, reaction, &carried);
       const double excess = weight > 0.0 ? g->node[NODE_HEAT][at + 3] / (density * weight) - 1.0 : 0.0;
       liquid[0] = mass > heavy ? mass : heavy;
@@ -538,6 +560,47 @@ static void react_tiles(void *arguments, struct worker *worker, int32_t begin, i
       pressure[0] = excess;
       pressure[1] = carried;
       pressure[2] = pressure[3] = 0.0;
+    }
+  }
+}
+
+/* The pressure that bodies bear at a node; scale: that of the area to the impulse on the liquid. In the solve
+ * the first body takes the whole area of a deep node. Here each has the part along its normal, and the
+ * nearest what is left, so that a floor bears the water above it in a corner too. */
+static void bear_at(const struct sim *sim, const double x[3], const double borne[4], double scale,
+                    struct body_tally *tallies)
+{
+  double rest[3] = {borne[1], borne[2], borne[3]}, q[3], least = INFINITY;
+  int nearest = -1;
+  for (int k = 0; k < sim->scene->body_count; k++) {
+    if (!take_area(sim, k, x, false, rest, q)) continue;
+    for (int d = 0; d < 3; d++) q[d] *= scale;
+    tally_pressure(&tallies[k], &sim->poses[k], x, q);
+    const double distance = shape_distance(&sim->poses[k].shape, x, NULL);
+    if (distance < least) nearest = k;
+    least = fmin(least, distance);
+  }
+  if (nearest < 0 || borne[0] > 0.0) return;
+  for (int d = 0; d < 3; d++) q[d] = rest[d] * scale;
+  tally_pressure(&tallies[nearest], &sim->poses[nearest], x, q);
+}
+
+/* After the solve, with the sum of s p in the scalar of NODE_PRESSURE. */
+static void bear_tiles(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct sim *sim = arguments;
+  const struct grid *g = sim->mesh.grid;
+  int32_t plane = 0;
+  for (int32_t tile = begin; tile < end && worker->counts; tile++) {
+    while (g->plane_tile[plane + 1] <= tile) plane++;
+    if (!is_tile_near(sim, plane, tile)) continue;
+    for (int k = 0; k < TILE_NODES; k++) {
+      const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
+      const double *borne = g->node[NODE_BORNE] + at, pressed = g->node[NODE_PRESSURE][at];
+      if (borne[0] == 0.0 || pressed == 0.0) continue;
+      double x[3];
+      grid_tile_node(g, plane, tile, k, x);
+      bear_at(sim, x, borne, -sim->transfer.dt * pressed / fabs(borne[0]), worker->bodies);
     }
   }
 }
@@ -668,16 +731,11 @@ static bool solve_pass(struct sim *sim)
 }
 
 /* Friction of what the walls gave: along the bodies, wet nodes lose a part of it. */
-static void rub(struct sim *sim)
+static void rub(struct sim *sim, double factor, struct body_tally *tallies)
 {
-  bool any = false;
-  for (int k = 0; k < sim->scene->body_count; k++) any = any || sim->scene->bodies[k].liquid_friction > 0.0;
-  if (!any) return;
   const struct wet_contacts *wet = &sim->heat.wet;
   double *const *node = sim->mesh.grid->node;
-  const double dt = sim->transfer.dt, beta = sim->scene->beta, factor = (beta > 0.0 ? beta : 1.0) * dt * dt;
-  apply_whole(sim, NODE_VELOCITY, NODE_A_RESIDUAL);
-  push(sim);
+  const double dt = sim->transfer.dt;
   for (int32_t n = 0; n < wet->count; n++) {
     const struct wet_node *w = &wet->node[n];
     const int64_t at = 4 * (int64_t)w->at;
@@ -689,15 +747,47 @@ static void rub(struct sim *sim)
     vec_sub(given, along, given);
     const double impulse = vec_norm(given);
     for (int32_t b = w->from; b < w->to; b++) {
-      const struct body_pose *pose = &sim->poses[wet->body[b]];
+      const int body = wet->body[b];
+      const struct body_pose *pose = &sim->poses[body];
+      const double before[3] = {v[0], v[1], v[2]};
       double carried[3], relative[3], slide[3];
       body_velocity(pose, w->x, carried);
       vec_sub(v, carried, relative);
       for (int d = 0; d < 3; d++) slide[d] = vec_dot(w->p + 3 * d, relative);
       const double speed = vec_norm(slide), lost = pose->body->liquid_friction * impulse;
       if (speed > 0.0) vec_axpy(v, -(lost < speed ? lost / speed : 1.0), slide, v);
+      if (tallies && n < wet->owned)
+        tally_collision(&tallies[body], pose, w->x, node[NODE_MOMENTUM][at], before, v);
     }
   }
+}
+
+/* What bodies bear of the pressures that the solve found. */
+static void bear(struct sim *sim)
+{
+  struct liquid_arguments arguments = arguments_of(sim);
+  struct liquid *l = &sim->heat.liquid;
+  const enum node_field out = arguments.out = NODE_PRESSURE;
+  for (int32_t k = 0; k < l->count; k++)
+    l->cell[k].pressure = sim->scene->heat.lambda_liquid * (1.0 - l->cell[k].j_next);
+  sim_scatter(sim, sim->kernels->liquid_bear, &arguments, &out, 1);
+  crew_tiles(&sim->crew, sim->mesh.grid, bear_tiles, sim, sim_owned_tiles(sim), NULL, 0);
+}
+
+/* Friction along bodies, and what the solve gave them: one more product, where there is either. */
+static void finish_contact(struct sim *sim)
+{
+  struct body_tally *tallies = instruments_bodies(sim);
+  bool rubs = false;
+  for (int k = 0; k < sim->scene->body_count; k++) rubs = rubs || sim->scene->bodies[k].liquid_friction > 0.0;
+  if (!rubs && !tallies) return;
+  const double dt = sim->transfer.dt, beta = sim->scene->beta, factor = (beta > 0.0 ? beta : 1.0) * dt * dt;
+  if (tallies) find_divergence(sim);
+  apply_whole(sim, NODE_VELOCITY, NODE_A_RESIDUAL);
+  push(sim);
+  if (tallies) instruments_hold(sim, factor, &sim->heat.wet);
+  if (rubs) rub(sim, factor, tallies);
+  if (tallies) bear(sim);
 }
 
 bool liquid_solve(struct sim *sim)
@@ -709,6 +799,7 @@ bool liquid_solve(struct sim *sim)
   crew_planes(&sim->crew, g, sim->kernels->liquid_tables, &arguments, PASS_ALL);
   sim_scatter(sim, sim->kernels->liquid_sums, &arguments,
               (const enum node_field[]){NODE_LIQUID, NODE_PRESSURE}, 2);
+  if (l->bears) grid_clear(g, NODE_BORNE);
   crew_tiles(&sim->crew, g, react_tiles, sim, g->tile_count, NULL, 0);
   crew_planes(&sim->crew, g, sim->kernels->liquid_begin, &arguments, PASS_ALL);
   grid_clear(g, NODE_STAR);
@@ -727,7 +818,7 @@ bool liquid_solve(struct sim *sim)
     find_divergence(sim);
     if (!choose_again(sim)) break;
   }
-  rub(sim);
+  finish_contact(sim);
   find_divergence(sim);
   sim->heat.pressure = 0.0;
   for (int32_t k = 0; k < l->count; k++)

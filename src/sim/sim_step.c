@@ -45,6 +45,7 @@ static void update_velocities(struct sim *sim, double *clock)
   }
   const int64_t of_left = contact_nodes(g, sim->poses, bodies, 0, left, wet, tallies);
   sim->report.contact_nodes = of_left + contact_nodes(g, sim->poses, bodies, left, right, wet, tallies);
+  if (wet) wet->owned = wet->count;
   contact_nodes(g, sim->poses, bodies, right, g->node_planes, wet, NULL); /* counted by the right neighbour */
   sim->shared_contacts = of_left;
   sim_end_phase(sim, PHASE_NODES, clock);

@@ -25,6 +25,9 @@ struct cr_system {
    * it is and stops at |r| <= tolerance sqrt(|measure|^2 + |right|^2) over the free nodes. */
   bool has_right;
   enum node_field right, measure;
+  /* x may be good enough as it is: the first residual is looked at before its product is made. One sum over
+   * all ranks more, and a product less where it is. Changes no bit. */
+  bool may_be_solved;
   double factor;
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
   void *context;

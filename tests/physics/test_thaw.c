@@ -95,6 +95,41 @@ static void test_snow_alone(void **state)
   run_end(&plain);
 }
 
+/* Without `heat` a run takes no memory for it: no field of particles or nodes, no list of cells, no column of
+ * the history, nothing in a message; and a checkpoint has none of it either. */
+static void test_nothing_spent(void **state)
+{
+  (void)state;
+  struct run run;
+  run_start(&run,
+            "domain: {lower: [0, 0, 0], cells: [20, 16, 20], spacing: 0.02}\n"
+            "time: {end: 1, step: 5e-4}\n"
+            "output: {budget: true}\n"
+            "materials: {snow: {young: 1.4e5}}\n"
+            "snow: [{sphere: {center: [0.2, 0.12, 0.2], radius: 0.05}, velocity: [1, -3, 0]}]\n"
+            "bodies:\n"
+            "  floor: {plane: {point: [0, 0.041, 0], normal: [0, 1, 0]}, friction: 0.3, measure: true}\n");
+  for (int k = 0; k < 20; k++) run_step(&run);
+  const struct sim_heat none = {0};
+  struct sim_heat now = run.sim->heat;
+  memset(now.before, 0, sizeof now.before); /* of totals, which are 0 */
+  assert_memory_equal(&now, &none, sizeof none);
+  for (int f = 0; f < PARTICLE_FIELDS; f++)
+    if (particle_fields[f].needs & NEEDS_HEAT) {
+      assert_null(particle_array(run.sim->p, &particle_fields[f], 0));
+      assert_null(particle_array(run.sim->next.p, &particle_fields[f], 0));
+    }
+  for (int f = NODE_RIGHT; f < NODE_FIELDS; f++) assert_null(run.sim->mesh.grid->node[f]);
+  /* position, velocity, F_E, id, J_P, mass, V0, stiffness, material, in whole words */
+  assert_int_equal(particles_record_size(run.sim->p), 8 * (3 + 3 + 9 + 1 + 1 + 1 + 1 + 1) + 8);
+  for (int k = 0; k < run.sim->instruments->columns; k++) {
+    assert_null(strstr(run.sim->instruments->names[k], "heat"));
+    assert_null(strstr(run.sim->instruments->names[k], "phase"));
+    assert_null(strstr(run.sim->instruments->names[k], "liquid"));
+  }
+  run_end(&run);
+}
+
 static double speed_rms(const struct run *run)
 {
   const struct particles *p = run->sim->p;
@@ -296,8 +331,9 @@ static void test_stefan(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_isolated),  cmocka_unit_test(test_snow_alone), cmocka_unit_test(test_tank),
-    cmocka_unit_test(test_stiffness), cmocka_unit_test(test_dam),        cmocka_unit_test(test_stefan),
+    cmocka_unit_test(test_isolated), cmocka_unit_test(test_snow_alone), cmocka_unit_test(test_nothing_spent),
+    cmocka_unit_test(test_tank),     cmocka_unit_test(test_stiffness),  cmocka_unit_test(test_dam),
+    cmocka_unit_test(test_stefan),
 };
 
 PHYSICS_MAIN(tests);
