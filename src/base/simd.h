@@ -177,7 +177,8 @@ static inline bool vm_any(vm mask)
 
 static inline int vm_count(vm mask)
 {
-  return __builtin_popcount(vm_bits(mask));
+  const unsigned bits = vm_bits(mask);
+  return LANES == 2 ? (int)(bits - (bits >> 1)) : __builtin_popcount(bits); /* SSE2 counts no bits */
 }
 
 /* Whether a > b in any lane. */

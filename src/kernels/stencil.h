@@ -285,7 +285,7 @@ ALWAYS_INLINE void stencil_spread(struct records *rec, int l)
   for (int k = 0; k < 32; k += LANES)
     vd_store_aligned(rec->scattered[l].z + k, vd_spread(rec->weight[2][k / 4] + l, LANES));
 #else
-  (void)rec, (void)l; /* they are */
+  (void)rec, (void)l;                      /* they are */
 #endif
 }
 
@@ -386,17 +386,18 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
     }
 }
 
-/* As scatter_cell(), and `other` may be used. */
+/* As scatter_cell(), of the channels from `first` on. */
 ALWAYS_INLINE void scatter_nodes(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
-                                 double *other, int64_t stride0, int64_t stride1, int support, bool value,
-                                 bool slope)
+                                 double *other, int64_t stride0, int64_t stride1, int support, int first,
+                                 bool value, bool slope)
 {
   enum { PARTS = LANES == 4 ? 1 : 2 }; /* registers along z that are filled together */
   const vd zero = vd_set(0.0);
   const bool apart = other != NULL;
-  for (int turn = 0; turn < support * NODE_PARTS; turn++)
-    for (int part = 0; part < 16 / NODE_STEP; part += PARTS) {
-      const int a = turn / NODE_PARTS, channel = turn % NODE_PARTS * LANES;
+  const int registers = 16 / LANES - first / LANES * (16 / NODE_STEP); /* along z, of these channels */
+  for (int a = 0; a < support; a++)
+    for (int turn = 0; turn < registers; turn += PARTS) {
+      const int part = turn % (16 / NODE_STEP), channel = first + turn / (16 / NODE_STEP) * LANES;
       vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
       for (int b = 0; b < support; b++)
         for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
@@ -439,19 +440,55 @@ ALWAYS_INLINE void scatter_nodes(const struct records *rec, uint32_t begin, uint
     }
 }
 
+#if !defined __AVX2__
+/* The slope of channel 1 alone, registers of two z-neighbours: that of channel 0 is always zero, and with it
+ * half of every register would be. */
+ALWAYS_INLINE void scatter_channel_1(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                     int64_t stride0, int64_t stride1, int support)
+{
+  for (int a = 0; a < support; a++) {
+    vd sum[MAX_SUPPORT][2];
+    for (int b = 0; b < support; b++) sum[b][0] = sum[b][1] = vd_set(0.0);
+    for (uint32_t i = begin; i < end; i++) {
+      const double *v = rec[i / LANES].scattered[i % LANES].value + 1, *z = record_along_z(rec, i),
+                   *x = record_weight(rec, i) + WEIGHT_X + a * LANES, *y = record_weight(rec, i) + WEIGHT_Y;
+      const vd wx = weight_lanes(x), along_x = weight_lanes(x + WEIGHT_SLOPE) * vd_set(v[4]),
+               along_y = wx * vd_set(v[8]), along_z = wx * vd_set(v[12]);
+      vd turned[2], sloped[2];
+      for (int h = 0; h < 2; h++, z += 2 * LANES) {
+        const double *dz = z + WEIGHT_ALONG_Z;
+        const vd wz = __builtin_shufflevector(weight_lanes(z), weight_lanes(z + LANES), 0, 2);
+        turned[h] = along_y * wz;
+        sloped[h] = vd_fma(along_z, __builtin_shufflevector(weight_lanes(dz), weight_lanes(dz + LANES), 0, 2),
+                           along_x * wz);
+      }
+      for (int b = 0; b < support; b++)
+        for (int h = 0; h < 2; h++)
+          sum[b][h] = vd_fma(weight_lanes(y + WEIGHT_SLOPE + b * LANES), turned[h],
+                             vd_fma(weight_lanes(y + b * LANES), sloped[h], sum[b][h]));
+    }
+    for (int b = 0; b < support; b++)
+      for (int k = 0; k < 4; k++) corner[a * stride0 + b * stride1 + 4 * k + 1] += sum[b][k / 2][k % 2];
+  }
+}
+#endif
+
 /* Adds the particles [begin, end) of `rec`, those of one cell, to its nodes: `corner` is the first, the
- * strides (doubles) lead along axes 0 and 1. With `other` the slope goes to nodes that lie there instead,
- * where registers are short in a pass of its own. */
+ * strides (doubles) lead along axes 0 and 1. With `other` the slope goes to nodes that lie there instead. */
 ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
                                 double *other, int64_t stride0, int64_t stride1, int support, bool value,
                                 bool slope)
 {
-  if (LANES == 2 && other) {
-    scatter_nodes(rec, begin, end, corner, NULL, stride0, stride1, support, true, false);
-    scatter_nodes(rec, begin, end, other, NULL, stride0, stride1, support, false, true);
-  } else {
-    scatter_nodes(rec, begin, end, corner, other, stride0, stride1, support, value, slope);
-  }
+#if defined __AVX2__ /* and so AVX-512 */
+  scatter_nodes(rec, begin, end, corner, other, stride0, stride1, support, 0, value, slope);
+#else
+  double *sloped = other ? other : corner; /* in a pass of its own, since registers are short */
+  if (value)
+    scatter_nodes(rec, begin, end, corner, NULL, stride0, stride1, support, 0, true, slope && !other);
+  if (!slope || (value && !other)) return;
+  scatter_channel_1(rec, begin, end, sloped, stride0, stride1, support);
+  scatter_nodes(rec, begin, end, sloped, NULL, stride0, stride1, support, 2, false, true);
+#endif
 }
 
 /* Adds a finished plane to the grid, or to the parts that a left neighbour wants apart. */

@@ -15,7 +15,11 @@
 
 #include <cmocka.h>
 
+#if defined __aarch64__
+typedef long double quad; /* of 128 bits there */
+#else
 typedef __float128 quad;
+#endif
 
 /* Where a particle may be, in cells: anywhere, and closer and closer to a node (or a midpoint) from both
  * sides. */
