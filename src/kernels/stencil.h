@@ -394,50 +394,50 @@ ALWAYS_INLINE void scatter_nodes(const struct records *rec, uint32_t begin, uint
   enum { PARTS = LANES == 4 ? 1 : 2 }; /* registers along z that are filled together */
   const vd zero = vd_set(0.0);
   const bool apart = other != NULL;
-  const int registers = 16 / LANES - first / LANES * (16 / NODE_STEP); /* along z, of these channels */
   for (int a = 0; a < support; a++)
-    for (int turn = 0; turn < registers; turn += PARTS) {
-      const int part = turn % (16 / NODE_STEP), channel = first + turn / (16 / NODE_STEP) * LANES;
-      vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
-      for (int b = 0; b < support; b++)
-        for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
-      for (uint32_t i = begin; i < end; i++) {
-        const double *v = rec[i / LANES].scattered[i % LANES].value + channel,
-                     *z = record_along_z(rec, i) + LANES * part,
-                     *x = record_weight(rec, i) + WEIGHT_X + a * LANES, *y = record_weight(rec, i) + WEIGHT_Y;
-        const vd wx = weight_lanes(x);
-        vd base = zero, along_x = zero, along_y = zero, along_z = zero;
-        if (value) base = wx * vd_repeat(v);
-        if (slope) {
-          const vd dx = weight_lanes(x + WEIGHT_SLOPE);
-          along_x = value && !apart ? vd_fma(dx, vd_repeat(v + 4), base) : dx * vd_repeat(v + 4);
-          along_y = wx * vd_repeat(v + 8);
-          along_z = wx * vd_repeat(v + 12);
-        }
-        vd plain[PARTS], turned[PARTS], sloped[PARTS];
-        for (int h = 0; h < PARTS; h++) {
-          const vd wz = vd_load(z + LANES * h);
-          plain[h] = base * wz;
-          turned[h] = along_y * wz;
-          sloped[h] = slope ? vd_fma(along_z, vd_load(z + WEIGHT_ALONG_Z + LANES * h), along_x * wz) : zero;
+    for (int channel = first; channel < NODE_STEP; channel += LANES)
+      for (int part = 0; part < 16 / NODE_STEP; part += PARTS) {
+        vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
+        for (int b = 0; b < support; b++)
+          for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
+        for (uint32_t i = begin; i < end; i++) {
+          const double *v = rec[i / LANES].scattered[i % LANES].value + channel,
+                       *z = record_along_z(rec, i) + LANES * part,
+                       *x = record_weight(rec, i) + WEIGHT_X + a * LANES,
+                       *y = record_weight(rec, i) + WEIGHT_Y;
+          const vd wx = weight_lanes(x);
+          vd base = zero, along_x = zero, along_y = zero, along_z = zero;
+          if (value) base = wx * vd_repeat(v);
+          if (slope) {
+            const vd dx = weight_lanes(x + WEIGHT_SLOPE);
+            along_x = value && !apart ? vd_fma(dx, vd_repeat(v + 4), base) : dx * vd_repeat(v + 4);
+            along_y = wx * vd_repeat(v + 8);
+            along_z = wx * vd_repeat(v + 12);
+          }
+          vd plain[PARTS], turned[PARTS], sloped[PARTS];
+          for (int h = 0; h < PARTS; h++) {
+            const vd wz = vd_load(z + LANES * h);
+            plain[h] = base * wz;
+            turned[h] = along_y * wz;
+            sloped[h] = slope ? vd_fma(along_z, vd_load(z + WEIGHT_ALONG_Z + LANES * h), along_x * wz) : zero;
+          }
+          for (int b = 0; b < support; b++)
+            for (int h = 0; h < PARTS; h++) {
+              const vd wy = weight_lanes(y + b * LANES);
+              if (!slope || apart) sum[b][h] = vd_fma(wy, plain[h], sum[b][h]);
+              if (!slope) continue;
+              const vd dy = weight_lanes(y + WEIGHT_SLOPE + b * LANES);
+              vd *to = apart ? &sum_other[b][h] : &sum[b][h];
+              *to = vd_fma(dy, turned[h], vd_fma(wy, sloped[h], *to));
+            }
         }
         for (int b = 0; b < support; b++)
           for (int h = 0; h < PARTS; h++) {
-            const vd wy = weight_lanes(y + b * LANES);
-            if (!slope || apart) sum[b][h] = vd_fma(wy, plain[h], sum[b][h]);
-            if (!slope) continue;
-            const vd dy = weight_lanes(y + WEIGHT_SLOPE + b * LANES);
-            vd *to = apart ? &sum_other[b][h] : &sum[b][h];
-            *to = vd_fma(dy, turned[h], vd_fma(wy, sloped[h], *to));
+            const int64_t at = a * stride0 + b * stride1 + NODE_STEP * (part + h) + channel;
+            vd_store(corner + at, vd_load(corner + at) + sum[b][h]);
+            if (apart) vd_store(other + at, vd_load(other + at) + sum_other[b][h]);
           }
       }
-      for (int b = 0; b < support; b++)
-        for (int h = 0; h < PARTS; h++) {
-          const int64_t at = a * stride0 + b * stride1 + NODE_STEP * (part + h) + channel;
-          vd_store(corner + at, vd_load(corner + at) + sum[b][h]);
-          if (apart) vd_store(other + at, vd_load(other + at) + sum_other[b][h]);
-        }
-    }
 }
 
 #if !defined __AVX2__
@@ -652,7 +652,7 @@ ALWAYS_INLINE void gather_channels(const struct records *rec, uint32_t begin, ui
       vd sum[4];
       for (int q = 0; q < 2; q++) {
         const int at = c * SPAN_NODES + 2 * q;
-        vd row[MAX_SUPPORT], row_x[MAX_SUPPORT];
+        vd row[MAX_SUPPORT] = {vd_set(0.0)}, row_x[MAX_SUPPORT] = {vd_set(0.0)};
         gather_slopes(x, corner + at, stride0, stride1, support, row, row_x);
         const vd line = gather_line(y, row, support), line_x = gather_line(y, row_x, support),
                  line_y = gather_line(y + WEIGHT_SLOPE, row, support);
