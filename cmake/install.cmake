@@ -15,6 +15,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 set(FIRN_MANUAL ${PROJECT_BINARY_DIR}/manual)
 add_custom_command(OUTPUT ${FIRN_MANUAL}/firn.bash
                    COMMAND bash ${PROJECT_SOURCE_DIR}/packaging/manual.sh $<TARGET_FILE:firn_command> ${FIRN_MANUAL}
+                           ${CMAKE_CROSSCOMPILING_EMULATOR}
                    DEPENDS firn_command packaging/manual.sh VERBATIM)
 add_custom_target(firn_manual ALL DEPENDS ${FIRN_MANUAL}/firn.bash)
 install(DIRECTORY ${FIRN_MANUAL}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")

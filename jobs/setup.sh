@@ -52,6 +52,8 @@ FIRN_NIGHTLY_NEEDS=(
   "debootstrap : command debootstrap"
   "dpkg-dev : command dpkg-shlibdeps"
   "file : command file"
+  "gcc-aarch64-linux-gnu : command aarch64-linux-gnu-gcc"
+  "qemu-user-static : command qemu-aarch64-static"
 )
 
 firn_die() {

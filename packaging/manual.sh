@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Man pages (one a command, and one for firn itself) and bash completion, from what `firn help` prints: there is no second text.
-#   packaging/manual.sh FIRN FOLDER      the build calls it; makes FOLDER/firn.1, FOLDER/firn-run.1, ..., FOLDER/firn.bash
+#   packaging/manual.sh FIRN FOLDER [EMULATOR...]   the build calls it; makes FOLDER/firn.1, FOLDER/firn-run.1, ..., FOLDER/firn.bash
 set -euo pipefail
 export LC_ALL=C
-firn=$1 folder=$2
+firn=("${@:3}" "$1") folder=$2
 mkdir -p "$folder"
-version=$("$firn" version | cut -d' ' -f1,2)
+version=$("${firn[@]}" version | cut -d' ' -f1,2)
 
 # Name and summary of each command, as the first page lists them.
 summaries() {
-  "$firn" help | sed -n 's/^  \([a-z]*\)  *\(.*\)$/\1 \2/p'
+  "${firn[@]}" help | sed -n 's/^  \([a-z]*\)  *\(.*\)$/\1 \2/p'
 }
 
 # Help as a page: usage lines as they are; "  NAME   text" is an item, deeper lines belong to it; others are paragraphs.
@@ -45,10 +45,10 @@ page() { # NAME SUMMARY < HELP
 names=()
 while read -r name summary; do
   names+=("$name")
-  "$firn" help "$name" | page "firn-$name" "$summary" >"$folder/firn-$name.1"
+  "${firn[@]}" help "$name" | page "firn-$name" "$summary" >"$folder/firn-$name.1"
 done < <(summaries)
 {
-  "$firn" help | page firn "simulate snow with the material point method on MPI clusters" | sed 's/^\.SH OPTIONS/.SH COMMANDS/'
+  "${firn[@]}" help | page firn "simulate snow with the material point method on MPI clusters" | sed 's/^\.SH OPTIONS/.SH COMMANDS/'
   echo ".SH SEE ALSO"
   printf '\\fBfirn\\-%s\\fR(1)\n' "${names[@]}" | paste -s -d '~' | sed 's/~/,\n/g'
 } >"$folder/firn.1"
@@ -58,7 +58,7 @@ options() { # COMMAND
   if [ "$1" = help ]; then
     echo "${names[*]}"
   else
-    "$firn" help "$1" | { grep -o -E -e '(^|[^a-z-])--[a-z][a-z-]*' || true; } | grep -o -e '--.*' | sort -u | paste -s -d ' '
+    "${firn[@]}" help "$1" | { grep -o -E -e '(^|[^a-z-])--[a-z][a-z-]*' || true; } | grep -o -e '--.*' | sort -u | paste -s -d ' '
   fi
 }
 {

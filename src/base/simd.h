@@ -1,11 +1,11 @@
 /* Registers of doubles, with one meaning on every CPU that a build runs on.
  *
- * A `vd` is a GCC vector of LANES doubles, as many as a register holds (8 with AVX-512, else 4: GCC keeps
- * wider vectors in memory); a `vm` is a mask of as many lanes (all bits or none). Plain operators work on
- * both; the functions below are what C has no operator for. The kernels are compiled once for each
- * instruction set (AVX-512, AVX2, portable). A lane's bits depend on its inputs and the instruction set
- * alone: never on its neighbours, its position or a remainder loop. vd_fma is the only fused multiply-add in
- * Firn; the portable build rounds twice there. */
+ * A `vd` is a GCC vector of LANES doubles, as many as a register holds (8 with AVX-512, 4 with AVX2, else 2:
+ * GCC keeps wider vectors in memory); a `vm` is a mask of as many lanes (all bits or none). Plain operators
+ * work on both; the functions below are what C has no operator for. The kernels are compiled once for each
+ * instruction set: AVX-512, AVX2 and SSE2 on x86-64, NEON on aarch64, plain GCC vectors elsewhere. A lane's
+ * bits depend on its inputs and the instruction set alone: never on its neighbours, its position or a
+ * remainder loop. vd_fma is the only fused multiply-add in Firn; SSE2 has none and rounds twice there. */
 #ifndef FIRN_BASE_SIMD_H
 #define FIRN_BASE_SIMD_H
 
@@ -14,12 +14,18 @@
 #include <string.h>
 #if defined __AVX512F__ || defined __AVX2__
 #include <immintrin.h>
+#elif defined __SSE2__
+#include <emmintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
 #endif
 
 #if defined __AVX512F__
 enum { LANES = 8 };
-#else
+#elif defined __AVX2__
 enum { LANES = 4 };
+#else
+enum { LANES = 2 };
 #endif
 
 typedef double vd __attribute__((vector_size(LANES * sizeof(double))));
@@ -35,18 +41,25 @@ typedef double vd_aligned __attribute__((vector_size(LANES * sizeof(double)), ma
   {                                                                                                          \
     a, b, c, d, e, f, g, h                                                                                   \
   }
-#else
+#elif defined __AVX2__
 #define VD_LANES(a, b, c, d, e, f, g, h)                                                                     \
   {                                                                                                          \
     a, b, c, d                                                                                               \
+  }
+#else
+#define VD_LANES(a, b, c, d, e, f, g, h)                                                                     \
+  {                                                                                                          \
+    a, b                                                                                                     \
   }
 #endif
 
 /* Lanes of x and y by index, those of y from LANES on: of eight indices the first LANES. */
 #if defined __AVX512F__
 #define VD_SHUFFLE(x, y, a, b, c, d, e, f, g, h) __builtin_shufflevector(x, y, a, b, c, d, e, f, g, h)
-#else
+#elif defined __AVX2__
 #define VD_SHUFFLE(x, y, a, b, c, d, e, f, g, h) __builtin_shufflevector(x, y, a, b, c, d)
+#else
+#define VD_SHUFFLE(x, y, a, b, c, d, e, f, g, h) __builtin_shufflevector(x, y, a, b)
 #endif
 
 static inline vd vd_set(double a)
@@ -116,6 +129,8 @@ static inline vd vd_fma(vd a, vd b, vd c)
   return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 #elif defined __FMA__
   return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#elif defined __aarch64__
+  return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
   return a * b + c;
 #endif
@@ -128,6 +143,8 @@ static inline vd vd_select(vm mask, vd a, vd b)
   return (vd)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)mask), (__m512d)b, (__m512d)a);
 #elif defined __AVX2__
   return (vd)_mm256_blendv_pd((__m256d)b, (__m256d)a, (__m256d)mask);
+#elif defined __aarch64__
+  return (vd)vbslq_f64((uint64x2_t)mask, (float64x2_t)a, (float64x2_t)b);
 #else
   return (vd)(((vm)a & mask) | ((vm)b & ~mask));
 #endif
@@ -140,6 +157,8 @@ static inline unsigned vm_bits(vm mask)
   return _mm512_movepi64_mask((__m512i)mask);
 #elif defined __AVX2__
   return (unsigned)_mm256_movemask_pd((__m256d)mask);
+#elif defined __SSE2__
+  return (unsigned)_mm_movemask_pd((__m128d)mask);
 #else
   unsigned bits = 0;
   for (int l = 0; l < LANES; l++) bits |= (unsigned)(mask[l] != 0) << l;
@@ -149,12 +168,17 @@ static inline unsigned vm_bits(vm mask)
 
 static inline bool vm_any(vm mask)
 {
+#if defined __aarch64__
+  return vmaxvq_u32((uint32x4_t)mask) != 0;
+#else
   return vm_bits(mask) != 0;
+#endif
 }
 
 static inline int vm_count(vm mask)
 {
-  return __builtin_popcount(vm_bits(mask));
+  const unsigned bits = vm_bits(mask);
+  return LANES == 2 ? (int)(bits - (bits >> 1)) : __builtin_popcount(bits); /* SSE2 counts no bits */
 }
 
 /* Whether a > b in any lane. */
@@ -261,6 +285,8 @@ static inline vd vd_min(vd a, vd b)
   return (vd)_mm512_min_pd((__m512d)a, (__m512d)b);
 #elif defined __AVX2__
   return (vd)_mm256_min_pd((__m256d)a, (__m256d)b);
+#elif defined __SSE2__
+  return (vd)_mm_min_pd((__m128d)a, (__m128d)b);
 #else
   return vd_select(a < b, a, b);
 #endif
@@ -272,6 +298,8 @@ static inline vd vd_max(vd a, vd b)
   return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
 #elif defined __AVX2__
   return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif defined __SSE2__
+  return (vd)_mm_max_pd((__m128d)a, (__m128d)b);
 #else
   return vd_select(a > b, a, b);
 #endif
@@ -288,6 +316,10 @@ static inline vd vd_sqrt(vd a)
   return (vd)_mm512_sqrt_pd((__m512d)a);
 #elif defined __AVX2__
   return (vd)_mm256_sqrt_pd((__m256d)a);
+#elif defined __SSE2__
+  return (vd)_mm_sqrt_pd((__m128d)a);
+#elif defined __aarch64__
+  return (vd)vsqrtq_f64((float64x2_t)a);
 #else
   for (int l = 0; l < LANES; l++) a[l] = __builtin_sqrt(a[l]);
   return a;
@@ -297,9 +329,13 @@ static inline vd vd_sqrt(vd a)
 /* Sum of the lanes, in fixed order. */
 static inline double vd_sum(vd a)
 {
-  double sum = (a[0] + a[1]) + (a[2] + a[3]);
-  if (LANES == 8) sum += (a[LANES - 4] + a[LANES - 3]) + (a[LANES - 2] + a[LANES - 1]);
-  return sum;
+#if defined __AVX512F__
+  return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
+#elif defined __AVX2__
+  return (a[0] + a[1]) + (a[2] + a[3]);
+#else
+  return a[0] + a[1];
+#endif
 }
 
 /* Whole numbers |n| < 2^51 as integers: AVX2 has no instruction for it. */
@@ -421,6 +457,7 @@ static inline void vd_sincos_near(vd x, vd *sine, vd *cosine)
 /* --- rows of eight doubles, one a lane
  * ---------------------------------------------------------------------- */
 
+#if defined __AVX2__ /* and so AVX-512 */
 /* Four rows of four become columns, in each half of a register by itself. */
 static inline void vd_turn4(const vd r[4], vd out[4])
 {
@@ -449,20 +486,28 @@ static inline void vd_transpose(vd r[8])
 }
 #endif
 
+#endif
+
 /* a[k] of lane l goes to row l, entry k; rows begin `stride` doubles apart. */
 static inline void vd_to_rows(const vd a[8], double *rows, int stride)
 {
-  vd t[8];
 #if defined __AVX512F__
+  vd t[8];
   memcpy(t, a, sizeof t);
   vd_transpose(t);
   for (int l = 0; l < LANES; l++) vd_store(rows + l * stride, t[l]);
-#else
+#elif defined __AVX2__
+  vd t[8];
   vd_turn4(a, t);
   vd_turn4(a + 4, t + 4);
   for (int l = 0; l < LANES; l++) {
     vd_store(rows + l * stride, t[l]);
     vd_store(rows + l * stride + 4, t[4 + l]);
+  }
+#else
+  for (int k = 0; k < 8; k += LANES) {
+    vd_store(rows + k, __builtin_shufflevector(a[k], a[k + 1], 0, 2));
+    vd_store(rows + stride + k, __builtin_shufflevector(a[k], a[k + 1], 1, 3));
   }
 #endif
 }
@@ -473,7 +518,7 @@ static inline void vd_from_rows(const double *rows, int stride, vd a[8])
 #if defined __AVX512F__
   for (int l = 0; l < LANES; l++) a[l] = vd_load(rows + l * stride);
   vd_transpose(a);
-#else
+#elif defined __AVX2__
   vd t[8];
   for (int l = 0; l < LANES; l++) {
     t[l] = vd_load(rows + l * stride);
@@ -481,13 +526,25 @@ static inline void vd_from_rows(const double *rows, int stride, vd a[8])
   }
   vd_turn4(t, a);
   vd_turn4(t + 4, a + 4);
+#else
+  for (int k = 0; k < 8; k += LANES) {
+    const vd first = vd_load(rows + k), second = vd_load(rows + stride + k);
+    a[k] = __builtin_shufflevector(first, second, 0, 2);
+    a[k + 1] = __builtin_shufflevector(first, second, 1, 3);
+  }
 #endif
 }
 
-/* --- nodes of four channels: two fill a register of AVX-512, elsewhere one does
+/* --- nodes of four channels: two fill a register of AVX-512, one a register of AVX2, half a one those of 128
+ * bits
  * ------------------------------ */
 
-/* Four doubles, for each node of the register. */
+enum {
+  NODE_PARTS = LANES < 4 ? 4 / LANES : 1, /* registers that a node takes */
+  NODE_STEP = NODE_PARTS * LANES          /* doubles from a register to the one of the same channels */
+};
+
+/* Four doubles, for each node of the register; of two lanes the first two. */
 static inline vd vd_repeat(const double *p)
 {
 #if defined __AVX512F__
@@ -508,8 +565,8 @@ static inline vd vd_spread(const double *p, int stride)
 #endif
 }
 
-/* The sum over the nodes of the register. */
-static inline void vd_fold(vd a, double out[4])
+/* The sum over the nodes of the register: four doubles, or two of two lanes. */
+static inline void vd_fold(vd a, double *out)
 {
 #if defined __AVX512F__
   const __m256d lower = _mm512_castpd512_pd256((__m512d)a), upper = _mm512_extractf64x4_pd((__m512d)a, 1);

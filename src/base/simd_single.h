@@ -67,6 +67,8 @@ static inline vf vf_fma(vf a, vf b, vf c)
   return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined __FMA__
   return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined __aarch64__
+  return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
   return a * b + c;
 #endif

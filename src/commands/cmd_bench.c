@@ -40,7 +40,7 @@ static const char usage[] =
     "  --particles N     a size to measure; may be given several times (100000 and 1000000)\n"
     "  --repeat N        repetitions, of which the fastest counts (5)\n"
     "  --only TEXT       the workloads whose name begins so: \"explicit flip\", \"semi\"\n"
-    "  --isa NAME        portable, avx2 or avx512\n"
+    "  --isa NAME        portable (sse2 or neon), avx2 or avx512\n"
     "  --json FILE       write the figures there too\n"
     "  --compare FILE    show each figure beside that of an earlier --json\n"
     "  --floor           ratios to a pair written plainly instead (particle after particle, a dense grid)\n";

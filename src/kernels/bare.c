@@ -42,14 +42,15 @@ void KERNEL(bare_g2p)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
   struct records rec[BLOCKS];
-  double local[16][16] __attribute__((aligned(64)));
+  enum { ROW = LANES == 2 ? 4 * SPAN_NODES : 16 }; /* as in a span */
+  double local[16][ROW] __attribute__((aligned(64)));
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
     weigh_cell(bare, first, rec);
     for (int r = 0; r < 16; r++) { /* aligned, once for eight particles */
       const double *from = bare->grid + corner + r / 4 * stride0 + r % 4 * stride1;
-      for (int k = 0; k < 16; k += LANES) vd_store_aligned(local[r] + k, vd_load(from + k));
+      span_copy(local[r], 0, from, 4);
     }
-    gather_cell(rec, 0, BARE_PER_CELL, local[0], NULL, 4 * 16, 16, 4, bare->out + 16 * first);
+    gather_channels(rec, 0, BARE_PER_CELL, local[0], NULL, 4 * ROW, ROW, 4, 0, bare->out + 16 * first);
   }
 }

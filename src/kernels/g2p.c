@@ -409,9 +409,9 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
   for (; c < run; c++) {
     const uint32_t begin = (uint32_t)(g->cell_start[c] - s), end = (uint32_t)(g->cell_start[c + 1] - s);
     double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
-    const double *corner = span.node[0][g->cell_z[c] % TILE_Z];
+    const double *corner = span_corner(&span, g->cell_z[c] % TILE_Z);
     if (flip)
-      gather_cell(w->records[0], begin, end, corner, mixed.node[0][g->cell_z[c] % TILE_Z], SPAN_STRIDE0,
+      gather_cell(w->records[0], begin, end, corner, span_corner(&mixed, g->cell_z[c] % TILE_Z), SPAN_STRIDE0,
                   SPAN_STRIDE1, support, out);
     else
       gather_cell(w->records[0], begin, end, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, out);

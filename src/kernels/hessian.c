@@ -57,8 +57,8 @@ ALWAYS_INLINE void hessian_pass(const struct transfer *t, struct workspace *w, i
     span_load(&span, g, plane, c, in);
     for (; c < run; c++) {
       const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
-      gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span.node[0][g->cell_z[c] % TILE_Z], NULL,
-                  SPAN_STRIDE0, SPAN_STRIDE1, support, w->out[0] + begin * GATHERED_DOUBLES);
+      gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span_corner(&span, g->cell_z[c] % TILE_Z),
+                  NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, w->out[0] + begin * GATHERED_DOUBLES);
     }
   }
   const double scale = stencil_scale(&g->geometry, linear);

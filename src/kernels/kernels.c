@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-extern const struct kernels kernels_portable;
+extern const struct kernels KERNEL_NAME(kernels, FIRN_BASE_ISA);
 #ifdef FIRN_HAVE_X86_KERNELS
 extern const struct kernels kernels_avx2, kernels_avx512;
 #endif
@@ -34,7 +34,7 @@ enum isa isa_detect(void)
   if (has_avx512()) return ISA_AVX512;
   if (has_avx2()) return ISA_AVX2;
 #endif
-  return ISA_PORTABLE;
+  return ISA_BASE;
 }
 
 const struct kernels *kernels_get(enum isa isa)
@@ -44,21 +44,22 @@ const struct kernels *kernels_get(enum isa isa)
   case ISA_AVX512: return &kernels_avx512;
   case ISA_AVX2: return &kernels_avx2;
 #endif
-  case ISA_PORTABLE: return &kernels_portable;
+  case ISA_BASE: return &KERNEL_NAME(kernels, FIRN_BASE_ISA);
   default: return NULL;
   }
 }
 
-static const char *const isa_names[ISA_COUNT] = {"portable", "avx2", "avx512"};
+static const char *const isa_names[ISA_COUNT] = {ISA_WORD(FIRN_BASE_ISA), "avx2", "avx512"};
 
 int isa_by_name(const char *name, enum isa *isa, struct error *err)
 {
   for (int k = 0; k < ISA_COUNT; k++) {
-    if (strcmp(isa_names[k], name) != 0) continue;
+    if (strcmp(isa_names[k], name) != 0 && (k != ISA_BASE || strcmp(name, "portable") != 0)) continue;
     *isa = (enum isa)k;
     return FIRN_OK;
   }
-  return error_set(err, FIRN_EINPUT, "--isa: \"%s\" is none of portable, avx2, avx512", name);
+  return error_set(err, FIRN_EINPUT, "--isa: \"%s\" is none of portable, %s, avx2, avx512", name,
+                   isa_names[ISA_BASE]);
 }
 
 int isa_check(enum isa wanted, enum isa have, struct error *err)

@@ -268,12 +268,28 @@ struct kernels {
   void (*plain_g2p)(struct bare *bare);
 };
 
-enum isa { ISA_PORTABLE, ISA_AVX2, ISA_AVX512, ISA_COUNT };
+/* The name of ISA_BASE: what every machine of this architecture has. */
+#if defined __x86_64__
+#define FIRN_BASE_ISA sse2
+#elif defined __aarch64__
+#define FIRN_BASE_ISA neon
+#else
+#define FIRN_BASE_ISA portable
+#endif
+
+/* The kernels are built once for each instruction set, with its name behind theirs. */
+#define KERNEL_JOIN(name, isa) name##_##isa
+#define KERNEL_NAME(name, isa) KERNEL_JOIN(name, isa)
+#define ISA_QUOTED(isa)        #isa
+#define ISA_WORD(isa)          ISA_QUOTED(isa)
+
+enum isa { ISA_BASE, ISA_AVX2, ISA_AVX512, ISA_COUNT };
 
 /* The best that this machine runs; `firn` takes the least over all ranks. */
 enum isa isa_detect(void);
 
-/* The instruction set of this name; an unknown one is an error that lists them. */
+/* The instruction set of this name; an unknown one is an error that lists them. "portable" is ISA_BASE on
+ * every machine. */
 int isa_by_name(const char *name, enum isa *isa, struct error *err);
 
 /* An error if `wanted` is more than a machine has; ISA_COUNT wants nothing. */

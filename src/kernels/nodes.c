@@ -1,28 +1,38 @@
 /* Node updates: velocities from momentum and force, and the vector operations of the conjugate residual
  * solve.
  *
- * A register holds one or two nodes of four channels. Channel 0 of a solver vector is always zero, so whole
- * registers enter the dot products. A dot product is summed within its tile in fixed order and then exactly,
- * so it does not depend on who holds the tile. */
+ * A register holds two nodes of four channels, one, or half of one. Channel 0 of a solver vector is always
+ * zero, so whole registers enter the dot products. A dot product is summed within its tile in fixed order and
+ * then exactly, so it does not depend on who holds the tile. */
 #include "kernels/stencil.h"
 
-/* A node's scalar in all its channels. */
-static inline vd spread_scalar(vd a)
+/* The scalar of the node at k in all its channels. */
+static inline vd spread_scalar(const double *field, int64_t k)
 {
+#if defined __AVX2__
+  const vd a = vd_load_aligned(field + k);
   return VD_SHUFFLE(a, a, 0, 0, 0, 0, 4, 4, 4, 4);
+#else
+  return vd_set(field[k / 4 * 4]);
+#endif
 }
 
-static const vm scalar_channel = VD_LANES(-1, 0, 0, 0, -1, 0, 0, 0);
-
-static inline vd vector_part(vd a)
+/* Mask of the scalars in the register at k. */
+static inline vm scalar_channel(int64_t k)
 {
-  return (vd)((vm)a & ~scalar_channel);
+  static const vm mask[NODE_PARTS] = {VD_LANES(-1, 0, 0, 0, -1, 0, 0, 0)};
+  return mask[k / LANES % NODE_PARTS];
+}
+
+static inline vd vector_part(vd a, int64_t k)
+{
+  return (vd)((vm)a & ~scalar_channel(k));
 }
 
 /* 1 / mass in all channels of its node; 0 where no particle has weight to speak of. */
-static inline vd inverse_mass(vd momentum)
+static inline vd inverse_mass(const double *momentum, int64_t k)
 {
-  const vd m = spread_scalar(momentum);
+  const vd m = spread_scalar(momentum, k);
   const vm active = m >= vd_set(GRID_LEAST_MASS);
   return vd_select(active, vd_set(1.0) / vd_select(active, m, vd_set(1.0)), vd_set(0.0));
 }
@@ -33,18 +43,19 @@ void KERNEL(velocity)(void *arguments, struct worker *worker, int32_t begin, int
   (void)worker;
   const struct transfer *t = arguments;
   const double *g = t->gravity;
-  const vd gravity = VD_LANES(0, g[0], g[1], g[2], 0, g[0], g[1], g[2]), dt = vd_set(t->dt),
-           zero = vd_set(0.0);
+  const double all[8] = {0, g[0], g[1], g[2], 0, g[0], g[1], g[2]};
+  const vd dt = vd_set(t->dt), zero = vd_set(0.0);
   const bool fused = transfer_is_fused(t);
   double *momentum = t->grid->node[NODE_MOMENTUM], *velocity = t->grid->node[NODE_VELOCITY];
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
-    const vd mp = vd_load_aligned(momentum + k), inverse = inverse_mass(mp);
+    const vd mp = vd_load_aligned(momentum + k), inverse = inverse_mass(momentum, k),
+             gravity = vd_load(all + k / LANES % NODE_PARTS * LANES);
     const vm active = inverse > zero;
-    const vd v = vector_part(mp) * inverse;
+    const vd v = vector_part(mp, k) * inverse;
     const vd force = fused ? zero : vd_load_aligned(velocity + k);
     const vd after = vd_fma(dt, vd_fma(force, inverse, gravity), v);
-    vd_store_aligned(velocity + k, vd_select(active, vector_part(after), zero));
-    vd_store_aligned(momentum + k, vd_select(scalar_channel, mp, v));
+    vd_store_aligned(velocity + k, vd_select(active, vector_part(after, k), zero));
+    vd_store_aligned(momentum + k, vd_select(scalar_channel(k), mp, v));
   }
 }
 
@@ -62,9 +73,9 @@ void KERNEL(mix)(void *arguments, struct worker *worker, int32_t begin, int32_t 
 }
 
 /* 1 in all channels of the nodes that are not in contact. */
-static inline vm free_nodes(vd fixed)
+static inline vm free_nodes(const double *fixed, int64_t k)
 {
-  return spread_scalar(fixed) == vd_set(0.0);
+  return spread_scalar(fixed, k) == vd_set(0.0);
 }
 
 /* ar := free (r + factor W^-1 ar); sums <r,r>, <r,ar>, <ar,ar>, <ar,ap>. */
@@ -75,10 +86,10 @@ void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, i
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd weight = vd_load_aligned(c->weight + k), m = spread_scalar(weight),
-               r = vd_load_aligned(c->r + k);
-      const vd product = vd_fma(vd_set(c->factor) * inverse_mass(weight), vd_load_aligned(c->ar + k), r);
-      const vd ar = vd_select(free_nodes(vd_load_aligned(c->fixed + k)), product, vd_set(0.0));
+      const vd m = spread_scalar(c->weight, k), r = vd_load_aligned(c->r + k);
+      const vd product =
+          vd_fma(vd_set(c->factor) * inverse_mass(c->weight, k), vd_load_aligned(c->ar + k), r);
+      const vd ar = vd_select(free_nodes(c->fixed, k), product, vd_set(0.0));
       vd_store_aligned(c->ar + k, ar);
       rr = vd_fma(m * r, r, rr);
       rar = vd_fma(m * r, ar, rar);
@@ -116,11 +127,11 @@ void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, 
     vd sum = vd_set(0.0), held = sum;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd weight = vd_load_aligned(c->weight + k), x = vd_load_aligned(c->x + k), zero = vd_set(0.0);
-      const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
-      const vd residual = -vd_set(c->factor) * inverse_mass(weight) * vd_load_aligned(c->ar + k);
+      const vd x = vd_load_aligned(c->x + k), zero = vd_set(0.0);
+      const vm is_free = free_nodes(c->fixed, k);
+      const vd residual = -vd_set(c->factor) * inverse_mass(c->weight, k) * vd_load_aligned(c->ar + k);
       vd_store_aligned(c->r + k, vd_select(is_free, residual, zero));
-      const vd mass = spread_scalar(weight), all = mass * vector_part(x);
+      const vd mass = spread_scalar(c->weight, k), all = mass * vector_part(x, k);
       sum = vd_fma(vd_select(is_free, mass * x, zero), x, sum);
       held = vd_fma(vd_select(is_free, zero, all), x, held);
     }
@@ -157,10 +168,11 @@ void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int3
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd weight = vd_load_aligned(c->weight + k), m = spread_scalar(weight);
+      const vd m = spread_scalar(c->weight, k);
       vd r = vd_load_aligned(c->r + k), ar = vd_load_aligned(c->ar + k);
-      const vd product = vd_fma(vd_set(c->factor) * inverse_mass(weight), vd_load_aligned(c->aar + k), ar);
-      const vd aar = vd_select(free_nodes(vd_load_aligned(c->fixed + k)), product, vd_set(0.0));
+      const vd product =
+          vd_fma(vd_set(c->factor) * inverse_mass(c->weight, k), vd_load_aligned(c->aar + k), ar);
+      const vd aar = vd_select(free_nodes(c->fixed, k), product, vd_set(0.0));
       const vd p = vd_fma(b, vd_load_aligned(c->p + k), r), ap = vd_fma(b, vd_load_aligned(c->ap + k), ar),
                aap = vd_fma(b, vd_load_aligned(c->aap + k), aar);
       r = vd_fma(-a, ap, r);
@@ -192,12 +204,12 @@ void KERNEL(cr_begin)(void *arguments, struct worker *worker, int32_t begin, int
     vd measured = vd_set(0.0), right = measured;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd weight = vd_load_aligned(c->weight + k), mass = spread_scalar(weight), zero = vd_set(0.0);
+      const vd mass = spread_scalar(c->weight, k), zero = vd_set(0.0);
       const vd b = vd_load_aligned(c->right + k), m = vd_load_aligned(c->measure + k);
-      const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
-      const vd product = vd_set(c->factor) * inverse_mass(weight) * vd_load_aligned(c->ar + k);
+      const vm is_free = free_nodes(c->fixed, k);
+      const vd product = vd_set(c->factor) * inverse_mass(c->weight, k) * vd_load_aligned(c->ar + k);
       vd_store_aligned(c->r + k,
-                       vd_select(is_free, b - vector_part(vd_load_aligned(c->x + k)) - product, zero));
+                       vd_select(is_free, b - vector_part(vd_load_aligned(c->x + k), k) - product, zero));
       measured = vd_fma(vd_select(is_free, mass * m, zero), m, measured);
       right = vd_fma(vd_select(is_free, mass * b, zero), b, right);
     }
@@ -215,7 +227,7 @@ void KERNEL(liquid_join)(void *arguments, struct worker *worker, int32_t begin, 
   double *out = a->transfer->grid->node[a->out];
   const double *pressure = a->transfer->grid->node[NODE_PRESSURE];
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES)
-    vd_store_aligned(out + k, vd_load_aligned(out + k) + vector_part(vd_load_aligned(pressure + k)));
+    vd_store_aligned(out + k, vd_load_aligned(out + k) + vector_part(vd_load_aligned(pressure + k), k));
 }
 
 /* NODE_STAR becomes v*. */
@@ -225,7 +237,7 @@ void KERNEL(keep_star)(void *arguments, struct worker *worker, int32_t begin, in
   const struct liquid_arguments *a = arguments;
   double *const *node = a->transfer->grid->node;
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES)
-    vd_store_aligned(node[NODE_STAR] + k, vector_part(vd_load_aligned(node[NODE_VELOCITY] + k)));
+    vd_store_aligned(node[NODE_STAR] + k, vector_part(vd_load_aligned(node[NODE_VELOCITY] + k), k));
 }
 
 /* NODE_RIGHT becomes v* + dt M^-1 D^T p of the pressures in NODE_PRESSURE. */
@@ -236,8 +248,8 @@ void KERNEL(liquid_right)(void *arguments, struct worker *worker, int32_t begin,
   double *const *node = a->transfer->grid->node;
   const vd dt = vd_set(a->transfer->dt);
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
-    const vd inverse = inverse_mass(vd_load_aligned(node[NODE_LIQUID] + k));
-    const vd force = vector_part(vd_load_aligned(node[NODE_PRESSURE] + k));
+    const vd inverse = inverse_mass(node[NODE_LIQUID], k);
+    const vd force = vector_part(vd_load_aligned(node[NODE_PRESSURE] + k), k);
     vd_store_aligned(node[NODE_RIGHT] + k, vd_fma(dt * inverse, force, vd_load_aligned(node[NODE_STAR] + k)));
   }
 }

@@ -402,8 +402,9 @@ void KERNEL(estimate_volume)(void *arguments, struct worker *worker, int32_t pla
     span_load(&span, g, plane, c, g->node[NODE_MOMENTUM]);
     for (; c < run; c++) {
       const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
-      gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span.node[0][g->cell_z[c] % TILE_Z], NULL,
-                  SPAN_STRIDE0, SPAN_STRIDE1, g->geometry.support, w->out[0] + begin * GATHERED_DOUBLES);
+      gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s),
+                      span_corner(&span, g->cell_z[c] % TILE_Z), NULL, SPAN_STRIDE0, SPAN_STRIDE1,
+                      g->geometry.support, 0, w->out[0] + begin * GATHERED_DOUBLES);
     }
     for (int32_t i = 0; i < n; i++) {
       const int32_t home = t->home[s + i];

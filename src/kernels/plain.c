@@ -3,7 +3,7 @@
  * --floor` measures it as what a machine gives at best for a plain effort; Firn's own pair is in bare.c. */
 #include "kernels/stencil.h"
 
-enum { ROW_REGISTERS = 16 / LANES }; /* the four nodes of a row, four channels each */
+enum { ROW_REGISTERS = 16 / NODE_STEP }; /* the four nodes of a row, or half their channels */
 
 /* Weights and derivatives along the three axes of a particle at x, in cells. */
 static inline void plain_weights(const double x[3], double w[24])
@@ -45,11 +45,11 @@ ALWAYS_INLINE void scatter_plane(const double (*w)[24], const double *value, int
     }
 }
 
-/* Four lanes: a row of the cell at a time, since there are half the registers. */
+/* Fewer lanes: a row of the cell at a time, since there are half the registers. */
 ALWAYS_INLINE void scatter_row(const double (*w)[24], const double *value, int a, int b, double *to)
 {
   vd sum[ROW_REGISTERS];
-  for (int h = 0; h < ROW_REGISTERS; h++) sum[h] = vd_load(to + h * LANES);
+  for (int h = 0; h < ROW_REGISTERS; h++) sum[h] = vd_load(to + h * NODE_STEP);
   for (int i = 0; i < BARE_PER_CELL; i++, value += 16) {
     const double wx = w[i][a], wy = w[i][8 + b];
     const vd both = vd_set(wx * wy), slope = both * vd_load(value + 12);
@@ -59,7 +59,7 @@ ALWAYS_INLINE void scatter_row(const double (*w)[24], const double *value, int a
     for (int h = 0; h < ROW_REGISTERS; h++)
       sum[h] = vd_fma(base, vd_set(w[i][16 + h]), vd_fma(slope, vd_set(w[i][20 + h]), sum[h]));
   }
-  for (int h = 0; h < ROW_REGISTERS; h++) vd_store(to + h * LANES, sum[h]);
+  for (int h = 0; h < ROW_REGISTERS; h++) vd_store(to + h * NODE_STEP, sum[h]);
 }
 
 void KERNEL(plain_p2g)(struct bare *bare)
@@ -73,10 +73,44 @@ void KERNEL(plain_p2g)(struct bare *bare)
     for (int i = 0; i < BARE_PER_CELL; i++, x += 3) plain_weights(x, w[i]);
     for (int a = 0; a < 4; a++) {
       if (LANES == 8) scatter_plane((const double(*)[24])w, value, a, corner + a * stride0, stride1);
-      for (int b = 0; b < 4 && LANES == 4; b++)
-        scatter_row((const double(*)[24])w, value, a, b, corner + a * stride0 + b * stride1);
+      for (int k = 0; k < 4 * NODE_PARTS && LANES < 8; k++) {
+        const int b = k / NODE_PARTS, channel = k % NODE_PARTS * LANES;
+        scatter_row((const double(*)[24])w, value + channel, a, b,
+                    corner + a * stride0 + b * stride1 + channel);
+      }
     }
   }
+}
+
+/* All nodes of a cell: `out` are the value and its derivatives. */
+ALWAYS_INLINE void gather_plain(const double w[24], const double *corner, int64_t stride0, int64_t stride1,
+                                double *out)
+{
+  vd value = vd_set(0.0), gx = value, gy = value, gz = value;
+  for (int a = 0; a < 4; a++) {
+    vd plain = vd_set(0.0), along_y = plain, along_z = plain;
+    for (int b = 0; b < 4; b++) {
+      const double *row = corner + a * stride0 + b * stride1;
+      vd t = vd_set(0.0), d = t;
+      for (int h = 0; h < ROW_REGISTERS; h++) {
+        const int first = 16 + h * NODE_STEP / 4;
+        const vd node = vd_load(row + h * NODE_STEP);
+        t = vd_fma(node, vd_spread(w + first, 1), t);
+        d = vd_fma(node, vd_spread(w + first + 4, 1), d);
+      }
+      plain = vd_fma(vd_set(w[8 + b]), t, plain);
+      along_y = vd_fma(vd_set(w[12 + b]), t, along_y);
+      along_z = vd_fma(vd_set(w[8 + b]), d, along_z);
+    }
+    value = vd_fma(vd_set(w[a]), plain, value);
+    gx = vd_fma(vd_set(w[4 + a]), plain, gx);
+    gy = vd_fma(vd_set(w[a]), along_y, gy);
+    gz = vd_fma(vd_set(w[a]), along_z, gz);
+  }
+  vd_fold(value, out);
+  vd_fold(gx, out + 4);
+  vd_fold(gy, out + 8);
+  vd_fold(gz, out + 12);
 }
 
 void KERNEL(plain_g2p)(struct bare *bare)
@@ -88,30 +122,7 @@ void KERNEL(plain_g2p)(struct bare *bare)
     const double *corner = bare->grid + (int64_t)x[0] * stride0 + (int64_t)x[1] * stride1 + (int64_t)x[2] * 4;
     double w[24];
     plain_weights(x, w);
-    vd value = vd_set(0.0), gx = value, gy = value, gz = value;
-    for (int a = 0; a < 4; a++) {
-      vd plain = vd_set(0.0), along_y = plain, along_z = plain;
-      for (int b = 0; b < 4; b++) {
-        const double *row = corner + a * stride0 + b * stride1;
-        vd t = vd_set(0.0), d = t;
-        for (int h = 0; h < ROW_REGISTERS; h++) {
-          const int first = 16 + h * LANES / 4;
-          const vd node = vd_load(row + h * LANES);
-          t = vd_fma(node, vd_spread(w + first, 1), t);
-          d = vd_fma(node, vd_spread(w + first + 4, 1), d);
-        }
-        plain = vd_fma(vd_set(w[8 + b]), t, plain);
-        along_y = vd_fma(vd_set(w[12 + b]), t, along_y);
-        along_z = vd_fma(vd_set(w[8 + b]), d, along_z);
-      }
-      value = vd_fma(vd_set(w[a]), plain, value);
-      gx = vd_fma(vd_set(w[4 + a]), plain, gx);
-      gy = vd_fma(vd_set(w[a]), along_y, gy);
-      gz = vd_fma(vd_set(w[a]), along_z, gz);
-    }
-    vd_fold(value, out);
-    vd_fold(gx, out + 4);
-    vd_fold(gy, out + 8);
-    vd_fold(gz, out + 12);
+    for (int channel = 0; channel < NODE_STEP; channel += LANES)
+      gather_plain(w, corner + channel, stride0, stride1, out + channel);
   }
 }

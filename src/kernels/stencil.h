@@ -2,8 +2,9 @@
  *
  * All particles of a cell share their 4 x 4 x 4 nodes (3 x 3 x 3 quadratic). A scatter takes one node plane
  * of the cell at a time: its 4 x 4 nodes of four channels are eight registers of AVX-512, all particles of
- * the cell are added to them in id order from +0.0, and only then do they meet memory. A vector register
- * holds two z-neighbours of four channels each.
+ * the cell are added to them in id order from +0.0, and only then do they meet memory. A register of AVX-512
+ * holds two z-neighbours of four channels each, one of AVX2 a node, and one of two lanes half of it: there
+ * the first two channels are summed in a pass of their own, then the other two.
  *
  * The sum over cells has one fixed shape (docs/architecture.md): cells of a row in z order into `span`, the
  * row's buffer; rows of a plane in y order into the plane's own tiles `q`; planes in x order into the grid.
@@ -14,8 +15,6 @@
 #include "kernels/kernels.h"
 #include "kernels/stencil_sizes.h"
 
-#define KERNEL_JOIN(name, isa)  name##_##isa
-#define KERNEL_NAME(name, isa)  KERNEL_JOIN(name, isa)
 #define KERNEL(name)            KERNEL_NAME(name, FIRN_ISA)
 #define ALWAYS_INLINE           static inline __attribute__((always_inline))
 
@@ -30,6 +29,8 @@ void KERNEL(bare_g2p)(struct bare *bare);
 void KERNEL(plain_p2g)(struct bare *bare);
 void KERNEL(plain_g2p)(struct bare *bare);
 
+#if defined __AVX2__ /* and so AVX-512 */
+
 /* What is scattered of one particle. */
 struct scattered {
   double z[32];     /* z weights of the four nodes, each spread over four channels; then their derivatives */
@@ -41,20 +42,65 @@ struct records {
   double weight[3][8][LANES]; /* each axis: weights of the four nodes, then their derivatives */
   struct scattered scattered[LANES];
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct records) == LANES * RECORD_BYTES, "workspace and kernels disagree");
 
-/* Places of node 0's weight and derivative, in doubles from a particle's own in weight[0][0]. */
+enum { WEIGHT_ALONG_Z = 16 }; /* from a spread z weight to its derivative */
+
+static inline const double *record_weight(const struct records *rec, uint32_t i)
+{
+  return rec[i / LANES].weight[0][0] + i % LANES;
+}
+
+/* Of axis 2, spread over the channels. */
+static inline const double *record_along_z(const struct records *rec, uint32_t i)
+{
+  return rec[i / LANES].scattered[i % LANES].z;
+}
+
+/* One weight in all lanes. */
+static inline vd weight_lanes(const double *weight)
+{
+  return vd_set(*weight);
+}
+
+#else
+
+/* Two lanes: all weights of a particle are spread over a register, since SSE2 has no load that does it. */
+struct scattered {
+  double weight[3][8][LANES]; /* as below */
+  double value[16];
+};
+
+struct records {
+  struct scattered scattered[LANES];
+} __attribute__((aligned(64)));
+
+enum { WEIGHT_ALONG_Z = 4 * LANES };
+
+static inline const double *record_weight(const struct records *rec, uint32_t i)
+{
+  return rec[i / LANES].scattered[i % LANES].weight[0][0];
+}
+
+static inline const double *record_along_z(const struct records *rec, uint32_t i)
+{
+  return rec[i / LANES].scattered[i % LANES].weight[2][0];
+}
+
+static inline vd weight_lanes(const double *weight)
+{
+  return vd_load_aligned(weight);
+}
+
+#endif
+_Static_assert(sizeof(struct records) <= LANES * RECORD_BYTES, "workspace and kernels disagree");
+
+/* Places of node 0's weight and derivative, in doubles from record_weight(). */
 enum {
   WEIGHT_X = 0,
   WEIGHT_Y = 8 * LANES,
   WEIGHT_Z = 16 * LANES,
   WEIGHT_SLOPE = 4 * LANES /* from a weight to its derivative */
 };
-
-static inline const double *record_weight(const struct records *rec, uint32_t i)
-{
-  return rec[i / LANES].weight[0][0] + i % LANES;
-}
 
 /* LANES particles in order and where they stand. G2P leaves the new state in the old order, so most are
  * neighbours still, and where all are a plain load does. Lanes behind the last particle repeat it. */
@@ -216,7 +262,14 @@ ALWAYS_INLINE void stencil_weigh(const struct transfer *t, const vd x[3], enum l
       stencil_weights(4, linear, u, w);
     else
       stencil_weights(3, linear, u, w);
-    for (int k = 0; k < 8; k++) vd_store_aligned(rec->weight[a][k], w[k]);
+    for (int k = 0; k < 8; k++) {
+#if defined __AVX2__
+      vd_store_aligned(rec->weight[a][k], w[k]);
+#else
+      vd_store_aligned(rec->scattered[0].weight[a][k], __builtin_shufflevector(w[k], w[k], 0, 0));
+      vd_store_aligned(rec->scattered[1].weight[a][k], __builtin_shufflevector(w[k], w[k], 1, 1));
+#endif
+    }
   }
 }
 
@@ -228,8 +281,12 @@ static inline void batch_positions(const struct transfer *t, const struct batch 
 /* Spreads the z weights of lane l for the scatter. */
 ALWAYS_INLINE void stencil_spread(struct records *rec, int l)
 {
+#if defined __AVX2__
   for (int k = 0; k < 32; k += LANES)
     vd_store_aligned(rec->scattered[l].z + k, vd_spread(rec->weight[2][k / 4] + l, LANES));
+#else
+  (void)rec, (void)l;                      /* they are */
+#endif
 }
 
 /* What is scattered of a batch: value (mass and vector) and coefficients. t[a][r]: coefficient of
@@ -329,53 +386,109 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
     }
 }
 
+/* As scatter_cell(), of the channels from `first` on. */
+ALWAYS_INLINE void scatter_nodes(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                 double *other, int64_t stride0, int64_t stride1, int support, int first,
+                                 bool value, bool slope)
+{
+  enum { PARTS = LANES == 4 ? 1 : 2 }; /* registers along z that are filled together */
+  const vd zero = vd_set(0.0);
+  const bool apart = other != NULL;
+  for (int a = 0; a < support; a++)
+    for (int channel = first; channel < NODE_STEP; channel += LANES)
+      for (int part = 0; part < 16 / NODE_STEP; part += PARTS) {
+        vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
+        for (int b = 0; b < support; b++)
+          for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
+        for (uint32_t i = begin; i < end; i++) {
+          const double *v = rec[i / LANES].scattered[i % LANES].value + channel,
+                       *z = record_along_z(rec, i) + LANES * part,
+                       *x = record_weight(rec, i) + WEIGHT_X + a * LANES,
+                       *y = record_weight(rec, i) + WEIGHT_Y;
+          const vd wx = weight_lanes(x);
+          vd base = zero, along_x = zero, along_y = zero, along_z = zero;
+          if (value) base = wx * vd_repeat(v);
+          if (slope) {
+            const vd dx = weight_lanes(x + WEIGHT_SLOPE);
+            along_x = value && !apart ? vd_fma(dx, vd_repeat(v + 4), base) : dx * vd_repeat(v + 4);
+            along_y = wx * vd_repeat(v + 8);
+            along_z = wx * vd_repeat(v + 12);
+          }
+          vd plain[PARTS], turned[PARTS], sloped[PARTS];
+          for (int h = 0; h < PARTS; h++) {
+            const vd wz = vd_load(z + LANES * h);
+            plain[h] = base * wz;
+            turned[h] = along_y * wz;
+            sloped[h] = slope ? vd_fma(along_z, vd_load(z + WEIGHT_ALONG_Z + LANES * h), along_x * wz) : zero;
+          }
+          for (int b = 0; b < support; b++)
+            for (int h = 0; h < PARTS; h++) {
+              const vd wy = weight_lanes(y + b * LANES);
+              if (!slope || apart) sum[b][h] = vd_fma(wy, plain[h], sum[b][h]);
+              if (!slope) continue;
+              const vd dy = weight_lanes(y + WEIGHT_SLOPE + b * LANES);
+              vd *to = apart ? &sum_other[b][h] : &sum[b][h];
+              *to = vd_fma(dy, turned[h], vd_fma(wy, sloped[h], *to));
+            }
+        }
+        for (int b = 0; b < support; b++)
+          for (int h = 0; h < PARTS; h++) {
+            const int64_t at = a * stride0 + b * stride1 + NODE_STEP * (part + h) + channel;
+            vd_store(corner + at, vd_load(corner + at) + sum[b][h]);
+            if (apart) vd_store(other + at, vd_load(other + at) + sum_other[b][h]);
+          }
+      }
+}
+
+#if !defined __AVX2__
+/* The slope of channel 1 alone, registers of two z-neighbours: that of channel 0 is always zero, and with it
+ * half of every register would be. */
+ALWAYS_INLINE void scatter_channel_1(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                     int64_t stride0, int64_t stride1, int support)
+{
+  for (int a = 0; a < support; a++) {
+    vd sum[MAX_SUPPORT][2];
+    for (int b = 0; b < support; b++) sum[b][0] = sum[b][1] = vd_set(0.0);
+    for (uint32_t i = begin; i < end; i++) {
+      const double *v = rec[i / LANES].scattered[i % LANES].value + 1, *z = record_along_z(rec, i),
+                   *x = record_weight(rec, i) + WEIGHT_X + a * LANES, *y = record_weight(rec, i) + WEIGHT_Y;
+      const vd wx = weight_lanes(x), along_x = weight_lanes(x + WEIGHT_SLOPE) * vd_set(v[4]),
+               along_y = wx * vd_set(v[8]), along_z = wx * vd_set(v[12]);
+      vd turned[2], sloped[2];
+      for (int h = 0; h < 2; h++, z += 2 * LANES) {
+        const double *dz = z + WEIGHT_ALONG_Z;
+        const vd wz = __builtin_shufflevector(weight_lanes(z), weight_lanes(z + LANES), 0, 2);
+        turned[h] = along_y * wz;
+        sloped[h] = vd_fma(along_z, __builtin_shufflevector(weight_lanes(dz), weight_lanes(dz + LANES), 0, 2),
+                           along_x * wz);
+      }
+      for (int b = 0; b < support; b++)
+        for (int h = 0; h < 2; h++)
+          sum[b][h] = vd_fma(weight_lanes(y + WEIGHT_SLOPE + b * LANES), turned[h],
+                             vd_fma(weight_lanes(y + b * LANES), sloped[h], sum[b][h]));
+    }
+    for (int b = 0; b < support; b++)
+      for (int k = 0; k < 4; k++) corner[a * stride0 + b * stride1 + 4 * k + 1] += sum[b][k / 2][k % 2];
+  }
+}
+#endif
+
 /* Adds the particles [begin, end) of `rec`, those of one cell, to its nodes: `corner` is the first, the
  * strides (doubles) lead along axes 0 and 1. With `other` the slope goes to nodes that lie there instead. */
 ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
                                 double *other, int64_t stride0, int64_t stride1, int support, bool value,
                                 bool slope)
 {
-  enum { PARTS = LANES == 8 ? 2 : 1 }; /* registers along z that are filled together */
-  const vd zero = vd_set(0.0);
-  const bool apart = other != NULL;
-  for (int a = 0; a < support; a++)
-    for (int part = 0; part < 16 / LANES; part += PARTS) {
-      vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
-      for (int b = 0; b < support; b++)
-        for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
-      for (uint32_t i = begin; i < end; i++) {
-        const struct scattered *one = &rec[i / LANES].scattered[i % LANES];
-        const double *v = one->value, *z = one->z + LANES * part,
-                     *x = record_weight(rec, i) + WEIGHT_X + a * LANES, *y = record_weight(rec, i) + WEIGHT_Y;
-        const vd wx = vd_set(x[0]);
-        vd base = zero, along_x = zero, along_y = zero, along_z = zero;
-        if (value) base = wx * vd_repeat(v);
-        if (slope) {
-          const vd dx = vd_set(x[WEIGHT_SLOPE]);
-          along_x = value && !apart ? vd_fma(dx, vd_repeat(v + 4), base) : dx * vd_repeat(v + 4);
-          along_y = wx * vd_repeat(v + 8);
-          along_z = wx * vd_repeat(v + 12);
-        }
-        for (int h = 0; h < PARTS; h++) {
-          const vd wz = vd_load(z + LANES * h), plain = base * wz, turned = along_y * wz;
-          const vd sloped = slope ? vd_fma(along_z, vd_load(z + 16 + LANES * h), along_x * wz) : zero;
-          for (int b = 0; b < support; b++) {
-            const vd wy = vd_set(y[b * LANES]);
-            if (!slope || apart) sum[b][h] = vd_fma(wy, plain, sum[b][h]);
-            if (!slope) continue;
-            const vd dy = vd_set(y[WEIGHT_SLOPE + b * LANES]);
-            vd *to = apart ? &sum_other[b][h] : &sum[b][h];
-            *to = vd_fma(dy, turned, vd_fma(wy, sloped, *to));
-          }
-        }
-      }
-      for (int b = 0; b < support; b++)
-        for (int h = 0; h < PARTS; h++) {
-          const int64_t at = a * stride0 + b * stride1 + LANES * (part + h);
-          vd_store(corner + at, vd_load(corner + at) + sum[b][h]);
-          if (apart) vd_store(other + at, vd_load(other + at) + sum_other[b][h]);
-        }
-    }
+#if defined __AVX2__ /* and so AVX-512 */
+  scatter_nodes(rec, begin, end, corner, other, stride0, stride1, support, 0, value, slope);
+#else
+  double *sloped = other ? other : corner; /* in a pass of its own, since registers are short */
+  if (value)
+    scatter_nodes(rec, begin, end, corner, NULL, stride0, stride1, support, 0, true, slope && !other);
+  if (!slope || (value && !other)) return;
+  scatter_channel_1(rec, begin, end, sloped, stride0, stride1, support);
+  scatter_nodes(rec, begin, end, sloped, NULL, stride0, stride1, support, 2, false, true);
+#endif
 }
 
 /* Adds a finished plane to the grid, or to the parts that a left neighbour wants apart. */
@@ -395,8 +508,30 @@ static inline void scatter_plane_end(struct grid *g, int32_t plane, enum node_fi
 /* --- gather
  * ------------------------------------------------------------------------------------------------------ */
 
-/* Loads the nodes that a run's cells touch. Entries outside the footprint are not read by any of its cells
- * and become zero. */
+/* Gathering with two lanes has the nodes of a row channel by channel, [channel][z] in place of [z][channel]:
+ * a register holds two z-neighbours, and the channel that a velocity does not have costs nothing. */
+static inline void span_copy(double *to, int z, const double *from, int count)
+{
+#if defined __AVX2__
+  memcpy(to + 4 * z, from, (size_t)count * 4 * sizeof(double));
+#else
+  for (int k = 0; k < 4 * count; k += 8, z += 2)
+    for (int c = 0; c < 4; c += 2) {
+      const vd first = vd_load(from + k + c), second = vd_load(from + k + 4 + c);
+      vd_store(to + c * SPAN_NODES + z, __builtin_shufflevector(first, second, 0, 2));
+      vd_store(to + (c + 1) * SPAN_NODES + z, __builtin_shufflevector(first, second, 1, 3));
+    }
+#endif
+}
+
+/* What gather_cell() takes as the corner of a cell whose first node along z is the z-th. */
+static inline const double *span_corner(const struct span *span, int z)
+{
+  return span->node[0][0] + (LANES == 2 ? z : 4 * z);
+}
+
+/* Loads the nodes that a run's cells touch, to gather from. Entries outside the footprint are not read by any
+ * of its cells and become zero. */
 ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t plane, int32_t cell,
                              const double *field)
 {
@@ -405,27 +540,31 @@ ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t pl
   const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
   for (int a = 0; a < support; a++)
     for (int b = 0; b < support; b++) {
-      double(*node)[4] = span->node[MAX_SUPPORT * a + b];
+      static const double none[4 * 4];
+      double *node = span->node[MAX_SUPPORT * a + b][0];
       const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
       const int64_t tile = g->foot_tile[(first + foot[2 * dy]) * MAX_SUPPORT + a];
-      memcpy(node[0], field + tile * TILE_DOUBLES + row * TILE_Z * 4, TILE_Z * 4 * sizeof(double));
+      span_copy(node, 0, field + tile * TILE_DOUBLES + row * TILE_Z * 4, TILE_Z);
       if (foot[2 * dy + 1] < 0) {
-        memset(node[TILE_Z], 0, 4 * 4 * sizeof(double));
+        span_copy(node, TILE_Z, none, 4);
         continue;
       }
       const int64_t next = g->foot_tile[(first + foot[2 * dy + 1]) * MAX_SUPPORT + a];
-      memcpy(node[TILE_Z], field + next * TILE_DOUBLES + row * TILE_Z * 4, 4 * 4 * sizeof(double));
+      span_copy(node, TILE_Z, field + next * TILE_DOUBLES + row * TILE_Z * 4, 4);
     }
 }
 
 /* Gathers for the particles [begin, end) of `rec`, those of one cell, from its nodes, as scatter_cell().
- * out[16 (i - begin) ..] = value, and derivatives along grid axes 0, 1, 2, of four channels each. With
- * `other` the value comes from nodes that lie there instead. x goes first, then y: each makes one of four,
- * whereas z lies within a register. */
-ALWAYS_INLINE void gather_cell(const struct records *rec, uint32_t begin, uint32_t end, const double *corner,
-                               const double *other, int64_t stride0, int64_t stride1, int support,
-                               double *out)
+ * out[16 (i - begin) ..] = value, and derivatives along grid axes 0, 1, 2, of the channels from `first` on,
+ * as gathered_lanes() reads them. With `other` the value comes from nodes that lie there instead. x goes
+ * first, then y: each makes one of four, whereas z lies within a register. */
+#if defined __AVX2__ /* and so AVX-512 */
+
+ALWAYS_INLINE void gather_channels(const struct records *rec, uint32_t begin, uint32_t end,
+                                   const double *corner, const double *other, int64_t stride0,
+                                   int64_t stride1, int support, int first, double *out)
 {
+  (void)first; /* a register holds all */
   const vd zero = vd_set(0.0);
   for (uint32_t i = begin; i < end; i++, out += GATHERED_DOUBLES) {
     const double *x = record_weight(rec, i) + WEIGHT_X, *y = record_weight(rec, i) + WEIGHT_Y,
@@ -465,12 +604,97 @@ ALWAYS_INLINE void gather_cell(const struct records *rec, uint32_t begin, uint32
   }
 }
 
+#else
+
+/* Values of a row of nodes along y, two z-neighbours each: contracted along x. */
+ALWAYS_INLINE void gather_rows(const double *x, const double *node, int64_t stride0, int64_t stride1,
+                               int support, vd row[MAX_SUPPORT])
+{
+  for (int a = 0; a < support; a++)
+    for (int b = 0; b < support; b++) {
+      const vd wx = weight_lanes(x + a * LANES), at = vd_load(node + a * stride0 + b * stride1);
+      row[b] = a == 0 ? wx * at : vd_fma(wx, at, row[b]);
+    }
+}
+
+/* The same with weights and derivatives. */
+ALWAYS_INLINE void gather_slopes(const double *x, const double *node, int64_t stride0, int64_t stride1,
+                                 int support, vd row[MAX_SUPPORT], vd row_x[MAX_SUPPORT])
+{
+  for (int a = 0; a < support; a++)
+    for (int b = 0; b < support; b++) {
+      const vd wx = weight_lanes(x + a * LANES), dx = weight_lanes(x + WEIGHT_SLOPE + a * LANES);
+      const vd at = vd_load(node + a * stride0 + b * stride1);
+      row[b] = a == 0 ? wx * at : vd_fma(wx, at, row[b]);
+      row_x[b] = a == 0 ? dx * at : vd_fma(dx, at, row_x[b]);
+    }
+}
+
+/* Along y. */
+ALWAYS_INLINE vd gather_line(const double *y, const vd row[MAX_SUPPORT], int support)
+{
+  vd line = weight_lanes(y) * row[0];
+  for (int b = 1; b < support; b++) line = vd_fma(weight_lanes(y + b * LANES), row[b], line);
+  return line;
+}
+
+ALWAYS_INLINE void gather_channels(const struct records *rec, uint32_t begin, uint32_t end,
+                                   const double *corner, const double *other, int64_t stride0,
+                                   int64_t stride1, int support, int first, double *out)
+{
+  for (uint32_t i = begin; i < end; i++, out += GATHERED_DOUBLES) {
+    const double *x = record_weight(rec, i) + WEIGHT_X, *y = record_weight(rec, i) + WEIGHT_Y,
+                 *z = record_weight(rec, i) + WEIGHT_Z;
+    vd along_z[4]; /* z weights of two nodes, of the other two; then their derivatives */
+    for (int k = 0; k < 4; k++)
+      along_z[k] = __builtin_shufflevector(weight_lanes(z + 4 * k), weight_lanes(z + 4 * k + LANES), 0, 2);
+    for (int c = first; c < 4; c++) {
+      vd sum[4];
+      for (int q = 0; q < 2; q++) {
+        const int at = c * SPAN_NODES + 2 * q;
+        vd row[MAX_SUPPORT] = {vd_set(0.0)}, row_x[MAX_SUPPORT] = {vd_set(0.0)};
+        gather_slopes(x, corner + at, stride0, stride1, support, row, row_x);
+        const vd line = gather_line(y, row, support), line_x = gather_line(y, row_x, support),
+                 line_y = gather_line(y + WEIGHT_SLOPE, row, support);
+        vd value = line;
+        if (other) {
+          gather_rows(x, other + at, stride0, stride1, support, row);
+          value = gather_line(y, row, support);
+        }
+        const vd part[4] = {value * along_z[q], line_x * along_z[q], line_y * along_z[q],
+                            line * along_z[2 + q]};
+        for (int k = 0; k < 4; k++) sum[k] = q == 0 ? part[k] : sum[k] + part[k];
+      }
+      for (int k = 0; k < 4; k += 2)
+        vd_store(out + 4 * c + k, __builtin_shufflevector(sum[k], sum[k + 1], 0, 2) +
+                                      __builtin_shufflevector(sum[k], sum[k + 1], 1, 3));
+    }
+  }
+}
+
+#endif
+
+/* Of a vector field, whose channel 0 is not wanted. */
+ALWAYS_INLINE void gather_cell(const struct records *rec, uint32_t begin, uint32_t end, const double *corner,
+                               const double *other, int64_t stride0, int64_t stride1, int support,
+                               double *out)
+{
+  gather_channels(rec, begin, end, corner, other, stride0, stride1, support, 1, out);
+}
+
 /* The gathered rows of a batch as lanes: channel c of part k (value, x, y, z derivative) is lanes[4 k + c].
  */
 ALWAYS_INLINE void gathered_lanes(const double *out, vd lanes[16])
 {
+#if defined __AVX2__
   vd_from_rows(out, GATHERED_DOUBLES, lanes);
   vd_from_rows(out + 8, GATHERED_DOUBLES, lanes + 8);
+#else
+  vd turned[16];
+  vd_from_rows(out, GATHERED_DOUBLES, turned);
+  vd_from_rows(out + 8, GATHERED_DOUBLES, turned + 8);
+  for (int k = 0; k < 16; k++) lanes[k] = turned[4 * (k % 4) + k / 4];
+#endif
 }
 
 /* The velocity gradient (world axes, row-major) from gathered lanes. */

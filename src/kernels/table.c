@@ -1,15 +1,13 @@
 /* This instruction set's kernels, under one name. */
 #include "kernels/stencil.h"
 
-#define QUOTE_NAME(isa) #isa
-#define QUOTE(isa)      QUOTE_NAME(isa)
-#define ENTRY(kernel)   .kernel = KERNEL(kernel),
+#define ENTRY(kernel) .kernel = KERNEL(kernel),
 
 extern const struct kernels KERNEL(kernels);
 
 /* clang-format off */
 const struct kernels KERNEL(kernels) = {
-    .name = QUOTE(FIRN_ISA),
+    .name = ISA_WORD(FIRN_ISA),
     FIRN_PLANE_KERNELS(ENTRY)
     FIRN_TILE_KERNELS(ENTRY)
     ENTRY(liquid_common)

@@ -377,6 +377,11 @@ static int check_kernels(const struct sim *sim, const struct checkpoint *from, b
              from->isa, sim->kernels->name);
     return FIRN_OK;
   }
+  if (strcmp(from->isa, "portable") == 0)
+    return error_set(err, FIRN_EINPUT,
+                     "the checkpoint was computed with the portable kernels of an earlier version; this one "
+                     "has %s in their place, which round differently: go on with --force",
+                     kernels_get(ISA_BASE)->name);
   return error_set(err, FIRN_EINPUT,
                    "the checkpoint was computed with %s kernels and this run would use %s, which rounds "
                    "differently; run it where all machines have %s, or go on with --force",

@@ -1,5 +1,5 @@
 /* Threads and moving cuts change no bit: the same scenes on 1 to 5 threads a rank come to the state of one
- * process with one thread, on every rank count. */
+ * process with one thread, on every rank count; on 2 threads also with the least instruction set. */
 #include "io/scene/scene.h"
 #include "sim/sim.h"
 #include "support/check.h"
@@ -70,7 +70,7 @@ static void check_sensitive(const struct sim *sim, int64_t print)
   CHECK(fingerprint(sim) == print);
 }
 
-static int64_t run(struct comm comm, const char *text, int threads, int steps, unsigned needs,
+static int64_t run(struct comm comm, enum isa isa, const char *text, int threads, int steps, unsigned needs,
                    int64_t *rebalanced)
 {
   struct error err = {0};
@@ -78,7 +78,7 @@ static int64_t run(struct comm comm, const char *text, int threads, int steps, u
   struct sim *sim = NULL;
   comm.threads = threads;
   CHECK_TEXT(scene_parse(&scene, "threads.yml", text, NULL, 0, &err) == FIRN_OK, err.text);
-  CHECK_TEXT(sim_create(&sim, &comm, scene, ISA_COUNT, &err) == FIRN_OK, err.text);
+  CHECK_TEXT(sim_create(&sim, &comm, scene, isa, &err) == FIRN_OK, err.text);
   CHECK(particles_needs(sim->p) == needs);
   if (comm.thread_least == INT32_MAX)
     CHECK(sim->mesh.grid->threads == 1);
@@ -111,14 +111,14 @@ static void check_moving_cuts(const struct comm *comm)
   struct comm self;
   comm_create(&self, MPI_COMM_SELF);
   int64_t rebalanced;
-  const int64_t alone = run(self, text, 1, 120, NEEDS_NOTHING, &rebalanced);
+  const int64_t alone = run(self, ISA_COUNT, text, 1, 120, NEEDS_NOTHING, &rebalanced);
   CHECK(rebalanced == 0);
-  CHECK(run(*comm, text, 2, 120, NEEDS_NOTHING, &rebalanced) == alone);
+  CHECK(run(*comm, ISA_COUNT, text, 2, 120, NEEDS_NOTHING, &rebalanced) == alone);
   struct comm idle = *comm; /* threads that rest while there is little to do: all but one, or now and then */
   idle.thread_least = INT32_MAX;
-  CHECK(run(idle, text, 3, 120, NEEDS_NOTHING, &rebalanced) == alone);
+  CHECK(run(idle, ISA_COUNT, text, 3, 120, NEEDS_NOTHING, &rebalanced) == alone);
   idle.thread_least = comm->size > 2 ? 400 : 700;
-  CHECK(run(idle, text, 3, 120, NEEDS_NOTHING, &rebalanced) == alone);
+  CHECK(run(idle, ISA_COUNT, text, 3, 120, NEEDS_NOTHING, &rebalanced) == alone);
   CHECK(comm->size < 3 || rebalanced > 0); /* two ranks keep one ball each */
   comm_destroy(&self);
 }
@@ -130,9 +130,12 @@ int main(int argc, char **argv)
   comm_create(&comm, MPI_COMM_WORLD);
   comm_create(&self, MPI_COMM_SELF);
   for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
-    const int64_t alone = run(self, scenes[k].text, 1, 12, scenes[k].needs, NULL);
+    const int64_t alone = run(self, ISA_COUNT, scenes[k].text, 1, 12, scenes[k].needs, NULL);
     for (int threads = 1; threads <= 5; threads++)
-      CHECK(run(comm, scenes[k].text, threads, 12, scenes[k].needs, NULL) == alone);
+      CHECK(run(comm, ISA_COUNT, scenes[k].text, threads, 12, scenes[k].needs, NULL) == alone);
+    if (isa_detect() == ISA_BASE) continue;
+    const int64_t base = run(self, ISA_BASE, scenes[k].text, 1, 12, scenes[k].needs, NULL);
+    CHECK(base != alone && run(comm, ISA_BASE, scenes[k].text, 2, 12, scenes[k].needs, NULL) == base);
   }
   comm_destroy(&self);
   check_moving_cuts(&comm);

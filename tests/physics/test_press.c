@@ -51,7 +51,7 @@ static struct inside look_inside(const struct run *run)
       for (int d = 0; d < 9; d += 4) state.f[d][l] = 1.0;
     state.volume[0] = p->jp[i];
     state.shear[0] = p->shear[i];
-    lanes_portable.model_stress(&state, &stress);
+    lanes_base.model_stress(&state, &stress);
     const double(*f)[WIDE] = (const double(*)[WIDE])state.f;
     const double det = f[0][0] * (f[4][0] * f[8][0] - f[5][0] * f[7][0]) -
                        f[1][0] * (f[3][0] * f[8][0] - f[5][0] * f[6][0]) +
@@ -71,7 +71,7 @@ static struct inside oedometer(double volume_strain)
 {
   const struct material m = path_material(MODEL_CAM_CLAY);
   struct material_constants constants;
-  struct point point = point_start(&lanes_portable, &m, &constants);
+  struct point point = point_start(&lanes_base, &m, &constants);
   const int steps = (int)ceil(-volume_strain / 1e-4);
   double tau[3];
   for (int k = 0; k < steps; k++) point_strain(&point, (double[3]){volume_strain / steps, 0.0, 0.0});

@@ -13,7 +13,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#if defined __aarch64__
+typedef long double quad; /* of 128 bits there */
+#else
 typedef __float128 quad;
+#endif
 
 enum { STEPS = 10000 };
 static const double h = 0x1p-6; /* m; a power of two, so that positions in cells are exact */

@@ -93,7 +93,7 @@ static void probe_rows(const lane a[8], double rows[WIDE][8], lane back[8])
   }
 }
 
-static void probe_fold(const lane a, double out[4])
+static void probe_fold(const lane a, double *out)
 {
   vd_fold(vd_load(a), out);
 }
@@ -469,11 +469,8 @@ static void probe_weights(int support, bool offsets, const lane u, lane w[8])
   }
 }
 
-#define QUOTE_NAME(isa) #isa
-#define QUOTE(isa)      QUOTE_NAME(isa)
-
 const struct lanes KERNEL(lanes) = {
-    .name = QUOTE(FIRN_ISA),
+    .name = ISA_WORD(FIRN_ISA),
     .width = LANES,
     .exp = probe_exp,
     .log = probe_log,

@@ -1,9 +1,10 @@
 /* The per-lane functions of simd.h, svd.h, stretch.h, the models and stencil.h as every instruction set
  * compiles them.
  *
- * They are inline functions of kernels that exist three times, so a test that included the headers would see
- * the portable build alone. lanes.c is built once for each set, as the kernels are; arguments are plain
- * arrays of doubles, component first and lane last, since vector registers do not cross between the builds.
+ * They are inline functions of kernels that exist several times, so a test that included the headers would
+ * see the least instruction set alone. lanes.c is built once for each set, as the kernels are; arguments are
+ * plain arrays of doubles, component first and lane last, since vector registers do not cross between the
+ * builds.
  */
 #ifndef FIRN_TESTS_WIDE_H
 #define FIRN_TESTS_WIDE_H
@@ -58,7 +59,7 @@ struct lanes {
   void (*min_max_abs)(const lane a, const lane b, lane least, lane most, lane absolute);
   void (*fma)(const lane a, const lane b, const lane c, lane out);
   void (*rows)(const lane a[8], double rows[WIDE][8], lane back[8]);
-  void (*fold)(const lane a, double out[4]);                                   /* the first register of a */
+  void (*fold)(const lane a, double *out);                                     /* the first register of a */
   int (*pack)(const int64_t mask[WIDE], const lane a, lane packed, lane back); /* returns how many */
   int (*first)(int count, int64_t mask[WIDE]);                                 /* returns vm_any of it */
   void (*svd)(const lane f[9], lane u[9], lane sigma[3], lane v[9]);
@@ -87,7 +88,8 @@ struct lanes {
   void (*weights)(int support, bool offsets, const lane u, lane w[8]);
 };
 
-extern const struct lanes lanes_portable;
+#define lanes_base KERNEL_NAME(lanes, FIRN_BASE_ISA)
+extern const struct lanes lanes_base;
 #ifdef FIRN_HAVE_X86_KERNELS
 extern const struct lanes lanes_avx2, lanes_avx512;
 #endif
@@ -100,7 +102,7 @@ static inline const struct lanes *lanes_get(enum isa isa)
   if (isa == ISA_AVX512) return &lanes_avx512;
   if (isa == ISA_AVX2) return &lanes_avx2;
 #endif
-  return isa == ISA_PORTABLE ? &lanes_portable : NULL;
+  return isa == ISA_BASE ? &lanes_base : NULL;
 }
 
 #endif

@@ -183,7 +183,7 @@ double run_elastic(const struct run *run)
       lambda[l] = c->lambda * kept;
       for (int d = 0; d < 9; d++) f[d][l] = p->fe[d][k];
     }
-    lanes_portable.stress((const lane *)f, mu, lambda, energy, stress);
+    lanes_base.stress((const lane *)f, mu, lambda, energy, stress);
     for (int l = 0; l < WIDE && i + l < p->count; l++) sum += p->volume[i + l] * energy[l];
   }
   return sum;

@@ -13,7 +13,7 @@
 static struct material_constants table[SUBJECTS];
 
 #define FOR_SETS(lanes)                                                                                      \
-  for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++)                                                  \
+  for (enum isa isa = ISA_BASE; isa < ISA_COUNT; isa++)                                                      \
     for (const struct lanes *lanes = lanes_get(isa); lanes; lanes = NULL)
 
 /* Pa: lambda + 2 mu. */

@@ -118,6 +118,10 @@ static void instruction_sets(void **state)
   enum isa isa;
   assert_int_equal(isa_by_name("avx2", &isa, &err), FIRN_OK);
   assert_int_equal(isa, ISA_AVX2);
+  assert_int_equal(isa_by_name("portable", &isa, &err), FIRN_OK);
+  assert_int_equal(isa, ISA_BASE);
+  assert_int_equal(isa_by_name(kernels_get(ISA_BASE)->name, &isa, &err), FIRN_OK);
+  assert_int_equal(isa, ISA_BASE);
   assert_int_equal(isa_by_name("sse", &isa, &err), FIRN_EINPUT);
 }
 

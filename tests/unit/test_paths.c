@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #define FOR_SETS(lanes)                                                                                      \
-  for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++)                                                  \
+  for (enum isa isa = ISA_BASE; isa < ISA_COUNT; isa++)                                                      \
     for (const struct lanes *lanes = lanes_get(isa); lanes; lanes = NULL)
 
 /* The same with a given axial increment (along axis 0) and the lateral one that leaves the lateral stress at

@@ -15,7 +15,7 @@ static struct material materials[SUBJECTS];
 static double starts[SUBJECTS]; /* of the first history */
 
 #define FOR_SETS(lanes)                                                                                      \
-  for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++)                                                  \
+  for (enum isa isa = ISA_BASE; isa < ISA_COUNT; isa++)                                                      \
     for (const struct lanes *lanes = lanes_get(isa); lanes; lanes = NULL)
 
 static enum material_model model_of(enum subject subject)

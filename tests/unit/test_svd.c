@@ -195,7 +195,7 @@ static void all_kinds(void **state)
 {
   (void)state;
   const double scales[] = {1.0, 1e-3, 1e5, 1e150, 1e-150, 1e290, 1e-290, 3e-307, 0.0};
-  for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
+  for (enum isa isa = ISA_BASE; isa < ISA_COUNT; isa++) {
     const struct lanes *lanes = lanes_get(isa);
     if (!lanes) continue;
     struct worst total = {0};
@@ -231,7 +231,7 @@ static void crowd(uint64_t k, const double f[9], int mine, lane wide[9])
 static void lanes_are_independent(void **state)
 {
   (void)state;
-  for (enum isa isa = ISA_PORTABLE; isa < ISA_COUNT; isa++) {
+  for (enum isa isa = ISA_BASE; isa < ISA_COUNT; isa++) {
     const struct lanes *lanes = lanes_get(isa);
     if (!lanes) continue;
     for (uint64_t k = 0; k < 9000; k++) {
@@ -263,7 +263,7 @@ static void instruction_sets_agree(void **state)
     lane wide[9];
     matrix((int)(k % 6), k, 1.0, f);
     spread(f, wide);
-    const struct decomposition plain = decompose(lanes_portable.svd, (const lane *)wide, 0);
+    const struct decomposition plain = decompose(lanes_base.svd, (const lane *)wide, 0);
     for (enum isa isa = ISA_AVX2; isa < ISA_COUNT; isa++) {
       const struct lanes *lanes = lanes_get(isa);
       if (!lanes) continue;
