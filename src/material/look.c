@@ -9,18 +9,14 @@
 #include <string.h>
 
 const struct look looks[LOOKS] = {
-    {"snow", "white, a slight blue in the shadows", {0.9985, 0.999, 0.9995}, 0.5, 724.0, 400.0},
-    {"paper", "the albedo of the 2013 paper: thick snow is blue", {0.9, 0.95, 1.0}, 0.5, 724.0, 400.0},
-    {"sand", "the ochre of a dune", {0.9715, 0.9277, 0.8190}, 0.5, 3000.0, 1600.0},
-    {"clay", "wet earth", {0.9000, 0.8087, 0.6968}, 0.5, 3000.0, 1600.0},
-    {"rubber", "red and smooth", {0.9657, 0.5234, 0.4067}, 0.5, 3000.0, 1000.0},
-    {"ice", "pale blue, light gets some way in", {0.9850, 0.9965, 0.9990}, 0.7, 300.0, 917.0},
-    {"water",
-     "cloudy green-blue, as in a stirred lake; nothing is mirrored or bent",
-     {0.7967, 0.9574, 0.9698},
-     0.8,
-     150.0,
-     1000.0},
+    {"snow", "white, a slight blue in the shadows", {0.9985, 0.999, 0.9995}, 0.5, 724.0, 400.0, false, 0},
+    {"paper", "the albedo of the 2013 paper: thick snow is blue", {0.9, 0.95, 1.0}, 0.5, 724.0, 400.0, false, 0},
+    {"sand", "the ochre of a dune", {0.9715, 0.9277, 0.8190}, 0.5, 3000.0, 1600.0, false, 0},
+    {"clay", "wet earth", {0.9000, 0.8087, 0.6968}, 0.5, 3000.0, 1600.0, false, 0},
+    {"rubber", "red and smooth", {0.9657, 0.5234, 0.4067}, 0.5, 3000.0, 1000.0, false, 0},
+    {"ice", "pale blue and smooth, light gets some way in", {0.9850, 0.9965, 0.9990}, 0.7, 300.0, 917.0, true, 0},
+    {"water", "clear green-blue, sky and sun are mirrored", {0.45, 0.88, 0.93}, 0.8, 14.0, 1000.0, true, LOOK_SPRAY},
+    {"spray", "drops of water in the air", {0.975, 0.985, 0.99}, 0.6, 250.0, 1000.0, false, 0},
 };
 
 int look_of_model(enum material_model model)
