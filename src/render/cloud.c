@@ -176,8 +176,9 @@ void cloud_shares(const float *position, const float *value, int64_t count, doub
   struct cells all, some;
   double lower[3], upper[3];
   if (!cloud_bounds(position, count, lower, upper)) return;
-  cells_create(&all, count, lower);
-  cells_create(&some, count, lower);
+  /* At the surface there are few to count: a counter shared with a cell of the other kind would show. */
+  cells_create(&all, 16 * count, lower);
+  cells_create(&some, 16 * count, lower);
   cells_count(&all, position, NULL, count, 2.0 * spacing);
   cells_count(&some, position, value, count, 2.0 * spacing);
   for (int64_t i = 0; i < count; i++) {
