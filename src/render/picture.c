@@ -212,10 +212,8 @@ static int set_surface(struct set *s, double same_mass, const double lattice[3],
   const int64_t count = collect_clear(s, same_mass, &position, &velocity, &volume);
   /* With fewer than three particles a voxel the surface of water at rest is rough. */
   struct volume_options o = {.voxel = 1.5 * voxel_of(s)};
-  const struct volume_points points = {.count = count,
-                                       .position = position,
-                                       .velocity = s->close > s->open ? velocity : NULL,
-                                       .mass = volume};
+  const struct volume_points points = {
+      .count = count, .position = position, .velocity = s->close > s->open ? velocity : NULL, .mass = volume};
   const double part = (s->close - s->open) / s->slices;
   int code = FIRN_OK;
   memcpy(o.lattice, lattice, sizeof o.lattice);

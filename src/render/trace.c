@@ -203,8 +203,8 @@ static void reflect(struct path *p)
   leave_from(p, at, p->direction);
 }
 
-/* Whether a path is mirrored where it comes into clear matter. The camera's own ray is decided more evenly than
- * by the part alone, and weighted: a mirrored sky is seen without noise. */
+/* Whether a path is mirrored where it comes into clear matter. The camera's own ray is decided more evenly
+ * than by the part alone, and weighted: a mirrored sky is seen without noise. */
 static bool is_mirrored(struct path *p, float part)
 {
   float u[2];

@@ -1,6 +1,6 @@
 /* A traced picture on any number of ranks and threads: bitwise the picture of one process, with every kind of
- * light's way in it (snow, bodies, lens, shutter, several looks, water's mirror, adaptive stop, noise taken out); and errors
- * that all ranks agree on. */
+ * light's way in it (snow, bodies, lens, shutter, several looks, water's mirror, adaptive stop, noise taken
+ * out); and errors that all ranks agree on. */
 #include "base/log.h"
 #include "base/rng.h"
 #include "render/picture.h"
@@ -29,7 +29,8 @@ static void fill(struct frame *frame)
     }
     frame->mass[i] = (float)(800.0 * 0.008 / COUNT * (0.5 + rng_uniform(3, (uint64_t)i, 0)));
     frame->material[i] = frame->position[3 * i] > 0.0f;
-    frame->phase[i] = frame->position[3 * i + 2] > 0.05f; /* water, some of it as drops, in front of the snow */
+    frame->phase[i] =
+        frame->position[3 * i + 2] > 0.05f; /* water, some of it as drops, in front of the snow */
   }
   frame->info.time = 0.1;
 }

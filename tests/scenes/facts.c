@@ -37,17 +37,16 @@ static void print_all(const struct frame *f, int matter)
     if (count == 0) continue;
     qsort(sorted, (size_t)count, sizeof *sorted, compare);
     const char axis = "xyz"[d];
-    printf("mean_%c %.6f\nleast_%c %.6f\nmost_%c %.6f\np01_%c %.6f\np99_%c %.6f\n", axis,
-           sum / (double)count, axis, (double)sorted[0], axis, (double)sorted[count - 1], axis,
-           (double)sorted[count / 100], axis, (double)sorted[count - 1 - count / 100]);
+    printf("mean_%c %.6f\nleast_%c %.6f\nmost_%c %.6f\np01_%c %.6f\np99_%c %.6f\n", axis, sum / (double)count,
+           axis, (double)sorted[0], axis, (double)sorted[count - 1], axis, (double)sorted[count / 100], axis,
+           (double)sorted[count - 1 - count / 100]);
   }
   mem_free(sorted);
 }
 
 static int matter_named(const char *word)
 {
-  static const char *const words[] = {
-      [MATTER_SNOW] = "snow", [MATTER_ICE] = "ice", [MATTER_WATER] = "water"};
+  static const char *const words[] = {[MATTER_SNOW] = "snow", [MATTER_ICE] = "ice", [MATTER_WATER] = "water"};
   for (int k = MATTER_SNOW; k <= MATTER_WATER; k++)
     if (!strcmp(word, words[k])) return k;
   fprintf(stderr, "facts: '%s' is no matter\n", word);
