@@ -126,7 +126,8 @@ case $scene in
     holds "the water freezes" "$(of_matter "$last" ice mass) > 0.5 * $(of_matter "$first" water mass)"
     ;;
   melting_bust)
-    holds "some of it melts" "$(of_matter "$last" water mass) > 0.2 * $(of_matter "$first" snow mass)"
+    holds "the head falls" "$(of_matter "$last" snow p99_y) < $(of_matter "$first" snow p99_y) - 0.15"
+    holds "much of it melts" "$(of_matter "$last" water mass) > 0.3 * $(of_matter "$first" snow mass)"
     ;;
   *) fail "no assertion is known for this scene" ;;
 esac
