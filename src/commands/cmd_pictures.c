@@ -41,6 +41,7 @@ enum option_id {
   EXTINCTION,
   REFINE,
   VOXEL,
+  EDGE,
   SAMPLES,
   LEAST,
   ERROR,
@@ -87,12 +88,14 @@ static const struct entry entries[OPTIONS] = {
     [NO_LABELS] = {"no-labels", NULL, "write nothing into the picture", DRAWN},
     [LABELS] = {"labels", NULL, "write the time into the picture", PICTURE_RENDER},
     [TRANSPARENT] = {"transparent", NULL, "leave the background out (PNG with opacity)", STILL},
-    [LOOK] = {"look", "NAME", "of all materials: snow, paper, sand, clay, rubber, ice or water", TRACED},
+    [LOOK] = {"look", "NAME", "of all materials: snow, paper, sand, clay, rubber, ice, water or spray",
+              TRACED},
     [ALBEDO] = {"albedo", "R,G,B", "of one scattering, each 0 to 1", TRACED},
     [COSINE] = {"cosine", "G", "mean cosine of a scattering (0.5)", TRACED},
     [EXTINCTION] = {"extinction", "S", "1/m, of snow of 400 kg/m3 (724)", TRACED},
     [REFINE] = {"refine", "N", "voxels a cell of the simulation along each axis, 1 to 8 (2)", TRACED},
     [VOXEL] = {"voxel", "M", "edge of a voxel in metres, instead of --refine", TRACED},
+    [EDGE] = {"edge", "PART", "part of the full density that is taken off: sharper edges (0.2)", TRACED},
     [SAMPLES] = {"samples", "N", "most paths a pixel (256)", TRACED},
     [LEAST] = {"least-samples", "N", "least paths a pixel (16)", TRACED},
     [ERROR] = {"error", "E", "relative error at which a pixel is done (0.05); 0: all get --samples", TRACED},
@@ -225,6 +228,7 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
     return code;
   case REFINE: return parse_count(id, text, 1, 8, &o->refine, err);
   case VOXEL: return parse_number(id, text, 1e-9, 1e9, &o->voxel, err);
+  case EDGE: return parse_number(id, text, 0.0, 0.9, &o->edge, err);
   case SAMPLES: return parse_samples(id, text, &o->most, err);
   case LEAST: return parse_samples(id, text, &o->least, err);
   case ERROR: return parse_number(id, text, 0.0, 10.0, &o->target, err);

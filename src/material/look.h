@@ -11,9 +11,11 @@ struct look {
   double cosine;     /* g, mean cosine of a scattering */
   double extinction; /* 1/m, at the density below */
   double density;    /* kg/m^3 */
+  bool mirrors;      /* its surface is smooth (render/surface.h) */
+  int drops;         /* look of its loose drops; 0: its own */
 };
 
-enum { LOOK_SNOW, LOOK_PAPER, LOOK_SAND, LOOK_CLAY, LOOK_RUBBER, LOOK_ICE, LOOK_WATER, LOOKS };
+enum { LOOK_SNOW, LOOK_PAPER, LOOK_SAND, LOOK_CLAY, LOOK_RUBBER, LOOK_ICE, LOOK_WATER, LOOK_SPRAY, LOOKS };
 
 extern const struct look looks[LOOKS];
 

@@ -52,9 +52,16 @@ static bool project(const struct canvas *canvas, const float p[3], float radius,
          s->y < (float)canvas->surface.height + s->pixels;
 }
 
+/* Water among snow is in its pores. */
+static float value_of(const struct canvas *canvas, const struct frame *frame, const float *wet, int64_t i)
+{
+  const float value = preview_value(canvas->stage->color, frame, i);
+  return wet && value == -(float)MATTER_WATER && wet[i] < 0.7f ? VALUE_WET_SNOW : value;
+}
+
 /* The particles that can be seen, projected; values[k] is what the colour shows of splat k, unless NULL. */
 static int64_t project_all(const struct canvas *canvas, const struct frame *frame, struct splat *splats,
-                           float *values)
+                           const float *wet, float *values)
 {
   const float unit = canvas_particle_radius(canvas) / 255.0f;
   int64_t count = 0;
@@ -63,7 +70,7 @@ static int64_t project_all(const struct canvas *canvas, const struct frame *fram
     if (!canvas_particle(canvas, frame, i, p) ||
         !project(canvas, p, unit * (float)canvas->sizes[i], &splats[count]))
       continue;
-    if (values) values[count] = preview_value(canvas->stage->color, frame, i);
+    if (values) values[count] = value_of(canvas, frame, wet, i);
     count++;
   }
   return count;
@@ -83,12 +90,18 @@ static void draw_snow(struct canvas *canvas, const struct frame *frame)
   const bool colored = canvas->stage->color != COLOR_SNOW || frame->phase || has_looks(canvas->stage);
   struct splat *splats = mem_alloc((size_t)frame->count, sizeof *splats);
   float *values = colored ? mem_alloc((size_t)frame->count, sizeof *values) : NULL;
-  const int64_t count = project_all(canvas, frame, splats, values);
+  float *wet = NULL;
+  if (canvas->stage->color == COLOR_SNOW && frame->phase) {
+    wet = mem_alloc((size_t)frame->count, sizeof *wet);
+    cloud_shares(frame->position, frame->phase, frame->count, (double)canvas->spacing, wet);
+  }
+  const int64_t count = project_all(canvas, frame, splats, wet, values);
   splat_draw(&canvas->surface, splats, count);
   if (colored) {
     canvas->value = mem_alloc((size_t)samples, sizeof *canvas->value);
     splat_values(&canvas->surface, splats, values, count, canvas->value);
   }
+  mem_free(wet);
   mem_free(values);
   mem_free(splats);
   smooth_close(&canvas->surface, canvas->focal, PIT_REACH * canvas->spacing, PIT_DEPTH * canvas->spacing);

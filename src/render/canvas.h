@@ -16,6 +16,9 @@
 
 enum { WHAT_SKY, WHAT_SNOW, WHAT_BODY /* and up: WHAT_BODY + index */ };
 
+/* Beside those of preview_value(): snow with water in it. */
+static const float VALUE_WET_SNOW = -16.0f;
+
 struct canvas {
   const struct preview_stage *stage;
   double center[3]; /* m, origin of the single-precision coordinates */

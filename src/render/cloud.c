@@ -84,12 +84,15 @@ static bool cell_of(const struct cells *cells, const float *x, double offset, in
   return true;
 }
 
-static void cells_count(struct cells *cells, const float *position, int64_t count, double extent)
+/* Counts those with a value above a half; NULL: all. */
+static void cells_count(struct cells *cells, const float *position, const float *value, int64_t count,
+                        double extent)
 {
   memset(cells->counts, 0, (size_t)(cells->mask + 1) * sizeof *cells->counts);
   cells->inverse = 1.0 / extent;
   for (int64_t i = 0; i < count; i++) {
     int64_t c[3];
+    if (value && !(value[i] > 0.5f)) continue;
     if (cell_of(cells, position + 3 * i, 0.0, c)) cells->counts[slot(cells, c[0], c[1], c[2])]++;
   }
 }
@@ -131,7 +134,7 @@ double cloud_spacing(const float *position, int64_t count)
   struct cells cells;
   cells_create(&cells, count, lower);
   for (int pass = 0; pass < 6; pass++) {
-    cells_count(&cells, position, count, extent);
+    cells_count(&cells, position, NULL, count, extent);
     const double typical = fmax(typical_count(&cells, position, count, values), 1.0);
     spacing = extent / cbrt(typical);
     if (typical > 0.5 * wanted && typical < 2.0 * wanted) break;
@@ -142,22 +145,46 @@ double cloud_spacing(const float *position, int64_t count)
   return fmin(spacing, widest);
 }
 
+/* Counted in the eight cells around the nearest corner. */
+static uint32_t count_near(const struct cells *cells, const float *x)
+{
+  int64_t c[3];
+  uint32_t near = 0;
+  if (cell_of(cells, x, -0.5, c))
+    for (int k = 0; k < 8; k++)
+      near += cells->counts[slot(cells, c[0] + (k & 1), c[1] + (k >> 1 & 1), c[2] + (k >> 2))];
+  return near;
+}
+
 void cloud_sizes(const float *position, int64_t count, double spacing, uint8_t *sizes)
 {
   struct cells cells;
   double lower[3], upper[3];
   if (!cloud_bounds(position, count, lower, upper)) return;
   cells_create(&cells, count, lower);
-  cells_count(&cells, position, count, 2.0 * spacing);
+  cells_count(&cells, position, NULL, count, 2.0 * spacing);
   for (int64_t i = 0; i < count; i++) {
-    int64_t c[3];
-    /* The eight cells around the nearest corner: 64 particles inside snow, half of that on a flat surface. */
-    uint32_t near = 0;
-    if (cell_of(&cells, position + 3 * i, -0.5, c))
-      for (int k = 0; k < 8; k++)
-        near += cells.counts[slot(&cells, c[0] + (k & 1), c[1] + (k >> 1 & 1), c[2] + (k >> 2))];
-    const uint32_t size = 30 + 38 * near;
+    /* 64 particles inside snow, half of that on a flat surface. */
+    const uint32_t size = 30 + 38 * count_near(&cells, position + 3 * i);
     sizes[i] = (uint8_t)(size < 255 ? size : 255);
   }
   mem_free(cells.counts);
+}
+
+void cloud_shares(const float *position, const float *value, int64_t count, double spacing, float *share)
+{
+  struct cells all, some;
+  double lower[3], upper[3];
+  if (!cloud_bounds(position, count, lower, upper)) return;
+  /* At the surface there are few to count: a counter shared with a cell of the other kind would show. */
+  cells_create(&all, 16 * count, lower);
+  cells_create(&some, 16 * count, lower);
+  cells_count(&all, position, NULL, count, 2.0 * spacing);
+  cells_count(&some, position, value, count, 2.0 * spacing);
+  for (int64_t i = 0; i < count; i++) {
+    const uint32_t near = count_near(&all, position + 3 * i);
+    share[i] = near ? (float)count_near(&some, position + 3 * i) / (float)near : 0.0f;
+  }
+  mem_free(all.counts);
+  mem_free(some.counts);
 }

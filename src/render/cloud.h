@@ -17,4 +17,7 @@ double cloud_spacing(const float *position, int64_t count);
  * balls. */
 void cloud_sizes(const float *position, int64_t count, double spacing, uint8_t *sizes);
 
+/* Part of the particles near each that are of a kind: those with a value above a half. */
+void cloud_shares(const float *position, const float *value, int64_t count, double spacing, float *share);
+
 #endif

@@ -7,6 +7,7 @@
 #include "render/cloud.h"
 #include "render/denoise.h"
 #include "render/film.h"
+#include "render/surface.h"
 #include "render/tone.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@ enum { MOMENTS = 8 }; /* of the bodies, in each slice of an open shutter */
 struct picture_options picture_defaults(void)
 {
   return (struct picture_options){.refine = 2,
+                                  .edge = 0.2,
                                   .least = 16,
                                   .most = 256,
                                   .target = 0.05,
@@ -36,8 +38,11 @@ struct set {
   double open, close; /* s, of the shutter, from the frame's time */
   int slices;
   struct volume **volume;
+  struct volume **surface; /* of clear matter; NULL where there is none */
   struct solids solids;
   struct light *light;
+  struct look found[VOLUME_LOOKS];
+  int found_count;
   uint8_t *look; /* of each particle, where there are several */
   struct trace_stage stage;
 };
@@ -78,7 +83,7 @@ static struct look look_of(const struct material *material)
 static bool same_look(const struct look *a, const struct look *b)
 {
   return memcmp(a->albedo, b->albedo, sizeof a->albedo) == 0 && a->cosine == b->cosine &&
-         a->extinction * b->density == b->extinction * a->density;
+         a->extinction * b->density == b->extinction * a->density && a->mirrors == b->mirrors;
 }
 
 /* The different looks of the scene's materials; `of` says which each material has. Returns their number. */
@@ -120,24 +125,30 @@ static uint8_t add_look(const struct look *look, struct look found[VOLUME_LOOKS]
 }
 
 /* Looks of the particles, and what the tracer and the grid must know of them. */
-static void set_looks(struct set *s, double strength[VOLUME_LOOKS])
+static void set_looks(struct set *s, struct volume_options *o)
 {
-  struct look found[VOLUME_LOOKS];
   const struct scene *scene = s->view->scene;
   const int materials = scene ? scene->material_count : 1;
   uint8_t *of = mem_alloc((size_t)materials, 1);
-  const int count = collect_looks(s, found, of);
+  const int count = collect_looks(s, s->found, of);
   if (count > 1 && !s->frame->material)
     log_warn("all materials are drawn like the first, since the frame does not say which is where; add "
              "'material' to output.fields");
   int used = s->frame->material ? count : 1;
   const bool phases = s->frame->phase && !s->options->look;
   uint8_t matter[] = {[MATTER_SNOW] = 0, [MATTER_ICE] = 0, [MATTER_WATER] = 0};
-  for (int k = MATTER_ICE; phases && k <= MATTER_WATER; k++)
-    matter[k] = add_look(&looks[k == MATTER_ICE ? LOOK_ICE : LOOK_WATER], found, &used);
+  bool there[] = {[MATTER_SNOW] = true, [MATTER_ICE] = false, [MATTER_WATER] = false};
+  for (int64_t i = 0; phases && i < s->frame->count; i++) there[frame_matter(s->frame, i)] = true;
+  for (int k = MATTER_ICE; k <= MATTER_WATER; k++)
+    if (there[k]) matter[k] = add_look(&looks[k == MATTER_ICE ? LOOK_ICE : LOOK_WATER], s->found, &used);
+  for (int k = 0, most = used; k < most; k++)
+    if (s->found[k].drops) add_look(&looks[s->found[k].drops], s->found, &used);
+  s->found_count = used;
   for (int k = 0; k < used; k++) {
-    trace_set_look(&s->stage, k, found[k].albedo, found[k].cosine);
-    strength[k] = found[k].extinction / found[k].density;
+    trace_set_look(&s->stage, k, s->found[k].albedo, s->found[k].cosine);
+    o->strength[k] = s->found[k].extinction / s->found[k].density;
+    o->edge[k] = s->options->edge * s->found[k].extinction;
+    o->gain[k] = 1.0 / (1.0 - s->options->edge);
   }
   if (used > 1) {
     s->look = mem_alloc((size_t)s->frame->count, 1);
@@ -148,6 +159,76 @@ static void set_looks(struct set *s, double strength[VOLUME_LOOKS])
     }
   }
   mem_free(of);
+}
+
+static const struct look *look_at(const struct set *s, int64_t i)
+{
+  return &s->found[s->look ? s->look[i] : 0];
+}
+
+/* The particles with a smooth surface, as volumes (m^3). Returns their number; arrays for mem_free(). */
+static int64_t collect_clear(const struct set *s, double same_mass, float **position, float **velocity,
+                             float **volume)
+{
+  const struct frame *f = s->frame;
+  int64_t count = 0;
+  for (int64_t i = 0; i < f->count; i++) count += look_at(s, i)->mirrors;
+  *position = mem_alloc((size_t)count, 3 * sizeof **position);
+  *velocity = mem_alloc((size_t)count, 3 * sizeof **velocity);
+  *volume = mem_alloc((size_t)count, sizeof **volume);
+  int64_t to = 0;
+  for (int64_t i = 0; i < f->count; i++) {
+    const struct look *look = look_at(s, i);
+    if (!look->mirrors) continue;
+    memcpy(*position + 3 * to, f->position + 3 * i, 3 * sizeof **position);
+    if (f->velocity) memcpy(*velocity + 3 * to, f->velocity + 3 * i, 3 * sizeof **velocity);
+    (*volume)[to++] = (float)((f->mass ? (double)f->mass[i] : same_mass) / look->density);
+  }
+  return count;
+}
+
+/* Drops that are too loose to have a surface get the look of drops. */
+static void find_drops(struct set *s, const struct volume *surface)
+{
+  uint8_t drops[VOLUME_LOOKS];
+  for (int k = 0; k < s->found_count; k++) {
+    drops[k] = (uint8_t)k;
+    for (int j = 0; s->found[k].drops && j < s->found_count; j++)
+      if (same_look(&s->found[j], &looks[s->found[k].drops])) drops[k] = (uint8_t)j;
+  }
+  for (int64_t i = 0; s->look && i < s->frame->count; i++) {
+    float p[3];
+    if (drops[s->look[i]] == s->look[i]) continue;
+    for (int d = 0; d < 3; d++)
+      p[d] = (float)(((double)s->frame->position[3 * i + d] - surface->origin[d]) / surface->voxel);
+    if (volume_extinction(surface, p) < surface_level) s->look[i] = drops[s->look[i]];
+  }
+}
+
+/* The surface of water and ice at the slices of time. */
+static int set_surface(struct set *s, double same_mass, const double lattice[3], struct error *err)
+{
+  float *position, *velocity, *volume;
+  const int64_t count = collect_clear(s, same_mass, &position, &velocity, &volume);
+  /* With fewer than three particles a voxel the surface of water at rest is rough. */
+  struct volume_options o = {.voxel = 1.5 * voxel_of(s)};
+  const struct volume_points points = {
+      .count = count, .position = position, .velocity = s->close > s->open ? velocity : NULL, .mass = volume};
+  const double part = (s->close - s->open) / s->slices;
+  int code = FIRN_OK;
+  memcpy(o.lattice, lattice, sizeof o.lattice);
+  o.strength[0] = 1.0 / o.voxel;
+  if (count > 0) s->surface = mem_alloc((size_t)s->slices, sizeof *s->surface);
+  for (int k = 0; count > 0 && k < s->slices && !code; k++) {
+    o.from = s->open + part * k;
+    o.to = o.from + part;
+    code = volume_create(&s->surface[k], s->comm, &points, &o, err);
+  }
+  if (count > 0 && !code) find_drops(s, s->surface[s->slices / 2]);
+  mem_free(position);
+  mem_free(velocity);
+  mem_free(volume);
+  return code;
 }
 
 static void set_solids(struct set *s)
@@ -171,12 +252,15 @@ static int set_volumes(struct set *s, struct error *err)
   const struct scene *scene = s->view->scene;
   struct volume_options o = {.voxel = voxel_of(s)};
   if (scene) memcpy(o.lattice, scene->lower, sizeof o.lattice);
-  set_looks(s, o.strength);
+  set_looks(s, &o);
+  const double same_mass = picture_mass(scene, s->frame);
+  const int failed = set_surface(s, same_mass, o.lattice, err);
+  if (failed) return failed;
   const struct volume_points points = {.count = s->frame->count,
                                        .position = s->frame->position,
                                        .velocity = s->close > s->open ? s->frame->velocity : NULL,
                                        .mass = s->frame->mass,
-                                       .same_mass = picture_mass(scene, s->frame),
+                                       .same_mass = same_mass,
                                        .look = s->look};
   s->volume = mem_alloc((size_t)s->slices, sizeof *s->volume);
   const double part = (s->close - s->open) / s->slices;
@@ -227,6 +311,7 @@ static int set_up(struct set *s, struct error *err)
   if (code) return code;
   set_light(s);
   s->stage.volume = (const struct volume *const *)s->volume;
+  s->stage.surface = (const struct volume *const *)s->surface;
   s->stage.slices = s->slices;
   s->stage.solids = &s->solids;
   s->stage.light = s->light;
@@ -239,7 +324,9 @@ static int set_up(struct set *s, struct error *err)
 static void take_down(struct set *s)
 {
   for (int k = 0; s->volume && k < s->slices; k++) volume_destroy(&s->volume[k]);
+  for (int k = 0; s->surface && k < s->slices; k++) volume_destroy(&s->surface[k]);
   mem_free(s->volume);
+  mem_free(s->surface);
   mem_free(s->light);
   mem_free(s->look);
   solids_destroy(&s->solids);
@@ -292,7 +379,8 @@ int picture_render(const struct comm *comm, const struct frame *frame, const str
   if (!code) {
     report->volume_seconds = timer_now() - start;
     report->bytes = 0.0;
-    for (int k = 0; k < s.slices; k++) report->bytes += volume_bytes(s.volume[k]);
+    for (int k = 0; k < s.slices; k++)
+      report->bytes += volume_bytes(s.volume[k]) + (s.surface ? volume_bytes(s.surface[k]) : 0.0);
     const struct film_options o = {.width = image->width,
                                    .height = image->height,
                                    .least = options->least,

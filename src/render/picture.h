@@ -20,6 +20,7 @@ struct picture_options {
   struct look own;         /* what `look` may point to: a look of the command line */
   int refine;              /* voxels a cell of the simulation along each axis */
   double voxel;            /* m; 0: by refine */
+  double edge;             /* part of a look's full density that is taken off, so that edges are sharper */
   int least, most;         /* samples a pixel */
   double target;           /* relative error to stop at; 0: all pixels get `most` */
   double shutter;          /* part of the time between two frames that it is open; 0: no motion blur */

@@ -72,10 +72,10 @@ static void shade_snow(const struct shader *s, const float n[3], float sun, floa
   }
 }
 
-/* Snow without its white: clearer and bluer. */
-static void shade_ice(const struct shader *s, const float n[3], float sun, float sky, float out[3])
+/* Snow without some of its white: clearer and bluer. */
+static void shade_ice(const struct shader *s, const float tint[3], const float n[3], float sun, float sky,
+                      float out[3])
 {
-  static const float tint[3] = {0.58f, 0.80f, 0.95f};
   shade_snow(s, n, sun, sky, out);
   for (int c = 0; c < 3; c++) out[c] *= tint[c];
 }
@@ -181,19 +181,20 @@ static bool matter_color(const struct preview_stage *stage, const float *value, 
   return true;
 }
 
-/* Water and ice that formed from snow; false of all other matter. */
+/* Water, ice and wet snow; false of all other matter. */
 static bool shade_matter(const struct shader *s, int x, int y, const float n[3], float sun, float sky,
                          float out[3])
 {
   const struct canvas *canvas = s->canvas;
   const float value = canvas->value ? canvas->value[(int64_t)y * canvas->surface.width + x] : 0.0f;
+  static const float ice[3] = {0.58f, 0.80f, 0.95f}, wet[3] = {0.74f, 0.85f, 0.93f};
   float view[3];
   if (canvas->stage->color != COLOR_SNOW || !(value < 0.0f)) return false;
   view_direction(canvas, (float)x + 0.5f, (float)y + 0.5f, view);
   if (value == -(float)MATTER_WATER)
     shade_water(s, view, n, sun, sky, out);
   else
-    shade_ice(s, n, sun, sky, out);
+    shade_ice(s, value == VALUE_WET_SNOW ? wet : ice, n, sun, sky, out);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "render/phase.h"
 #include "render/quick.h"
+#include "render/surface.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,6 +30,7 @@ void trace_set_look(struct trace_stage *stage, int index, const double albedo[3]
 struct path {
   const struct trace_stage *stage;
   struct medium medium;
+  const struct volume *surface; /* NULL: there is none */
   struct ray ray;
   float direction[3]; /* of the ray */
   struct sampler *sampler;
@@ -201,6 +203,68 @@ static void reflect(struct path *p)
   leave_from(p, at, p->direction);
 }
 
+/* Whether a path is mirrored where it comes into clear matter. The camera's own ray is decided more evenly
+ * than by the part alone, and weighted: a mirrored sky is seen without noise. */
+static bool is_mirrored(struct path *p, float part)
+{
+  float u[2];
+  const float chance = p->events > 0 ? part : part < 0.1f ? 0.1f : part > 0.9f ? 0.9f : part;
+  sampler_next(p->sampler, u);
+  const bool mirrored = u[0] < chance;
+  const float scale = mirrored ? part / chance : (1.0f - part) / (1.0f - chance);
+  for (int c = 0; c < 3; c++) p->weight[c] *= scale;
+  return mirrored;
+}
+
+/* The sun in the surface at `at`, as the camera sees it. What water throws onto snow is left out: it would be
+ * rare bright specks. */
+static void add_glint(struct path *p, const double at[3], const float mirrored[3], float part)
+{
+  const struct light *light = p->stage->light;
+  if (light->sun_cosine > 1.0f) return;
+  const float glint = part * surface_glint(dot(mirrored, light->sun));
+  if (glint < 1e-4f) return;
+  const float size = 6.28318531f * (1.0f - light->sun_cosine);
+  leave_from(p, at, light->sun);
+  add(p, light->sun_radiance, glint * size * flight_transmittance(&p->ray, &p->medium, 1.0f, p->sampler));
+}
+
+/* The ray has flown `way` metres from `start`. Where it came into clear matter on its way and is mirrored
+ * there, it leaves from there: true. */
+static bool mirror(struct path *p, const double start[3], double way, struct trace_sample *sample)
+{
+  struct surface_ray ray;
+  double distance;
+  float n[3];
+  surface_begin(&ray, p->surface, start, p->direction);
+  while (surface_enter(&ray, way, &distance, n)) {
+    const float facing = dot(p->direction, n), part = surface_mirrored(facing);
+    const struct ray before = p->ray;
+    float back[3];
+    double at[3];
+    const double off = 0.1 * ray.volume->voxel;
+    for (int d = 0; d < 3; d++) {
+      back[d] = p->direction[d] - 2.0f * facing * n[d];
+      at[d] = start[d] + distance * (double)p->direction[d] + off * (double)n[d];
+    }
+    if (facing >= 0.0f) continue; /* the slope of a fold, not its outside */
+    if (p->events == 0 && sample->depth > (float)distance) sample->depth = (float)distance;
+    if (p->events == 0) sample->solid = 1.0f;
+    if (p->events == 0) add_glint(p, at, back, part);
+    p->ray = before;
+    if (!is_mirrored(p, part)) continue;
+    memcpy(p->direction, back, sizeof back);
+    leave_from(p, at, back);
+    p->events++;
+    p->in_a_row = 0;
+    p->similar = false;
+    p->density = 1.0f;
+    p->chance = 0.0f; /* no light was drawn: what the ray meets counts whole */
+    return true;
+  }
+  return false;
+}
+
 /* Ends dim paths, and with them at last those that no albedo dims. */
 static bool survives(struct path *p)
 {
@@ -221,6 +285,21 @@ static void note_first(struct path *p, enum flight_end end, struct trace_sample 
   sample->depth = end == FLIGHT_ESCAPES ? INFINITY : way * (float)p->medium.volume->voxel;
 }
 
+/* Where the ray began (m). */
+static void ray_start(const struct path *p, double out[3])
+{
+  const struct volume *v = p->medium.volume;
+  for (int d = 0; d < 3; d++)
+    out[d] = v->origin[d] + v->voxel * ((double)p->ray.p[d] - (double)p->ray.way * (double)p->ray.d[d]);
+}
+
+/* How far it came (m). */
+static double flown(const struct path *p, enum flight_end end)
+{
+  const float way = end == FLIGHT_HITS ? p->ray.wall : p->ray.way;
+  return end == FLIGHT_ESCAPES ? INFINITY : (double)way * p->medium.volume->voxel;
+}
+
 void trace_path(const struct trace_stage *stage, const double origin[3], const double direction[3],
                 float when, struct sampler *sampler, struct trace_sample *sample)
 {
@@ -228,13 +307,20 @@ void trace_path(const struct trace_stage *stage, const double origin[3], const d
   p.medium = (struct medium){.volume = stage->volume[(int)(when * (float)stage->slices)],
                              .solids = stage->solids,
                              .moment = (int)(when * (float)stage->solids->moments)};
+  if (stage->surface) p.surface = stage->surface[(int)(when * (float)stage->slices)];
   memset(sample, 0, sizeof *sample);
   for (int d = 0; d < 3; d++) p.direction[d] = (float)direction[d];
   ray_begin(&p.ray, &p.medium, origin, direction);
   for (;;) {
     const float scale = p.similar ? stage->similar_scale : 1.0f;
+    double start[3];
+    ray_start(&p, start);
     const enum flight_end end = flight(&p.ray, &p.medium, scale, sampler);
     if (p.events == 0) note_first(&p, end, sample);
+    if (p.surface && mirror(&p, start, flown(&p, end), sample)) {
+      if (!survives(&p)) return;
+      continue;
+    }
     if (end == FLIGHT_ESCAPES) {
       add_sky(&p);
       return;

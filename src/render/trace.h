@@ -17,7 +17,8 @@ struct trace_look {
 };
 
 struct trace_stage {
-  const struct volume *const *volume; /* [slices]: parts of the time that the shutter is open */
+  const struct volume *const *volume;  /* [slices]: parts of the time that the shutter is open */
+  const struct volume *const *surface; /* [slices], of clear matter (render/surface.h); NULL: there is none */
   int slices;
   const struct solids *solids; /* moments: a multiple of slices */
   const struct light *light;

@@ -63,8 +63,10 @@ struct volume_options {
   double lattice[3];             /* m, a node of the grid */
   double voxel;                  /* m */
   double strength[VOLUME_LOOKS]; /* extinction over density, m^2/kg */
-  double from, to;               /* s: particles are smeared along x + v t for t in [from, to] */
-  double slack;                  /* majorants are this times larger than they need be; 0: not (tests) */
+  double edge[VOLUME_LOOKS]; /* 1/m: extinction taken off everywhere, so that edges are sharper; 0: none */
+  double gain[VOLUME_LOOKS]; /* of what is left, with an edge */
+  double from, to;           /* s: particles are smeared along x + v t for t in [from, to] */
+  double slack;              /* majorants are this times larger than they need be; 0: not (tests) */
 };
 
 /* Collective over comm (NULL: this process alone). An error where there are no particles, or they lie too far

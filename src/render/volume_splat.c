@@ -263,12 +263,21 @@ static void find_shares(float (*node)[VOLUME_NODES], const float *sum, uint8_t (
   }
 }
 
+/* Takes off what is thin, so that the outermost haze of a cubic kernel does not hide the shape. */
+static void sharpen(const struct volume_options *o, double voxel, int look, float *node)
+{
+  const float off = (float)(o->edge[look] * voxel), gain = (float)o->gain[look];
+  if (!(off > 0.0f)) return;
+  for (int n = 0; n < VOLUME_NODES; n++) node[n] = node[n] > off ? gain * (node[n] - off) : 0.0f;
+}
+
 static void fill_tile(const struct volume *v, const struct volume_points *points,
                       const struct volume_options *options, const struct lists *lists, int64_t k)
 {
   float node[VOLUME_LOOKS][VOLUME_NODES] = {{0.0f}};
   struct volume_tile *tile = &v->tile[k];
   add_particles(v, points, options, lists, k, node);
+  for (int look = 0; look < VOLUME_LOOKS; look++) sharpen(options, v->voxel, look, node[look]);
   for (int n = 0; n < VOLUME_NODES; n++)
     tile->node[n] = points->look ? node[0][n] + node[1][n] + node[2][n] + node[3][n] : node[0][n];
   if (v->share) find_shares(node, tile->node, v->share[k]);

@@ -1,6 +1,6 @@
 /* A traced picture on any number of ranks and threads: bitwise the picture of one process, with every kind of
- * light's way in it (snow, bodies, lens, shutter, several looks, adaptive stop, noise taken out); and errors
- * that all ranks agree on. */
+ * light's way in it (snow, bodies, lens, shutter, several looks, water's mirror, adaptive stop, noise taken
+ * out); and errors that all ranks agree on. */
 #include "base/log.h"
 #include "base/rng.h"
 #include "render/picture.h"
@@ -20,14 +20,17 @@ static void fill(struct frame *frame)
   frame->velocity = mem_alloc(COUNT, 3 * sizeof(float));
   frame->mass = mem_alloc(COUNT, sizeof(float));
   frame->material = mem_alloc(COUNT, sizeof(uint32_t));
+  frame->phase = mem_alloc(COUNT, sizeof(float));
   for (int i = 0; i < COUNT; i++) {
     for (int d = 0; d < 3; d++) {
       frame->position[3 * i + d] =
           (float)(0.2 * rng_uniform(1, (uint64_t)i, (uint64_t)d) - (d == 1 ? 0.0 : 0.1));
       frame->velocity[3 * i + d] = (float)(rng_uniform(2, (uint64_t)i, (uint64_t)d) - 0.5);
     }
-    frame->mass[i] = (float)(400.0 * 0.008 / COUNT * (0.5 + rng_uniform(3, (uint64_t)i, 0)));
+    frame->mass[i] = (float)(800.0 * 0.008 / COUNT * (0.5 + rng_uniform(3, (uint64_t)i, 0)));
     frame->material[i] = frame->position[3 * i] > 0.0f;
+    frame->phase[i] =
+        frame->position[3 * i + 2] > 0.05f; /* water, some of it as drops, in front of the snow */
   }
   frame->info.time = 0.1;
 }

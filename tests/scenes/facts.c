@@ -1,9 +1,10 @@
 /* Numbers about a frame, for the assertions of the scenes' tests.
  *   facts FRAME                    count, and mean, least, most, 1st and 99th percentile of each coordinate
+ *   facts FRAME only WORD          the same of snow, ice or water alone, and their mass (kg)
  *   facts FRAME box X Y Z X Y Z    particles in the box between two corners
  *   facts FRAME top X Z X Z        99th percentile of y over this rectangle
  *   facts FRAME faster V           particles faster than V m/s
- * One number a line but for the first form, which names each. */
+ * One number a line but for the first two forms, which name each. */
 #include "base/memory.h"
 #include "io/particles/frame.h"
 
@@ -18,23 +19,38 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static void print_all(const struct frame *f)
+/* Of one matter, or of all where it is negative. */
+static void print_all(const struct frame *f, int matter)
 {
-  printf("count %lld\n", (long long)f->count);
   float *sorted = mem_alloc((size_t)f->count, sizeof *sorted);
   for (int d = 0; d < 3; d++) {
-    double sum = 0.0;
+    double sum = 0.0, mass = 0.0;
+    int64_t count = 0;
     for (int64_t i = 0; i < f->count; i++) {
-      sorted[i] = f->position[3 * i + d];
-      sum += (double)sorted[i];
+      if (matter >= 0 && (int)frame_matter(f, i) != matter) continue;
+      sorted[count] = f->position[3 * i + d];
+      sum += (double)sorted[count++];
+      if (f->mass) mass += (double)f->mass[i];
     }
-    qsort(sorted, (size_t)f->count, sizeof *sorted, compare);
+    if (d == 0) printf("count %lld\n", (long long)count);
+    if (d == 0 && f->mass) printf("mass %.6f\n", mass);
+    if (count == 0) continue;
+    qsort(sorted, (size_t)count, sizeof *sorted, compare);
     const char axis = "xyz"[d];
-    printf("mean_%c %.6f\nleast_%c %.6f\nmost_%c %.6f\np01_%c %.6f\np99_%c %.6f\n", axis,
-           sum / (double)f->count, axis, (double)sorted[0], axis, (double)sorted[f->count - 1], axis,
-           (double)sorted[f->count / 100], axis, (double)sorted[f->count - 1 - f->count / 100]);
+    printf("mean_%c %.6f\nleast_%c %.6f\nmost_%c %.6f\np01_%c %.6f\np99_%c %.6f\n", axis, sum / (double)count,
+           axis, (double)sorted[0], axis, (double)sorted[count - 1], axis, (double)sorted[count / 100], axis,
+           (double)sorted[count - 1 - count / 100]);
   }
   mem_free(sorted);
+}
+
+static int matter_named(const char *word)
+{
+  static const char *const words[] = {[MATTER_SNOW] = "snow", [MATTER_ICE] = "ice", [MATTER_WATER] = "water"};
+  for (int k = MATTER_SNOW; k <= MATTER_WATER; k++)
+    if (!strcmp(word, words[k])) return k;
+  fprintf(stderr, "facts: '%s' is no matter\n", word);
+  exit(EXIT_FAILURE);
 }
 
 static void print_box(const struct frame *f, char **corner)
@@ -85,7 +101,9 @@ int main(int argc, char **argv)
     return EXIT_FAILURE;
   }
   if (argc == 2)
-    print_all(f);
+    print_all(f, -1);
+  else if (argc == 4 && !strcmp(argv[2], "only"))
+    print_all(f, matter_named(argv[3]));
   else if (argc == 9 && !strcmp(argv[2], "box"))
     print_box(f, argv + 3);
   else if (argc == 7 && !strcmp(argv[2], "top"))

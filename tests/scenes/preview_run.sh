@@ -31,6 +31,10 @@ value() { # frame name
   "$facts" "$1" | awk -v name="$2" '$1 == name { print $2 }'
 }
 
+of_matter() { # frame matter name: the same of snow, ice or water alone; 0 where there is none
+  "$facts" "$1" only "$2" | awk -v name="$3" '$1 == name { found = $2 } END { print found + 0 }'
+}
+
 run_all 1
 run_all 3
 frames=("$work/1/frames"/frame_*.h5)
@@ -105,6 +109,25 @@ case $scene in
   snow_on_sand) # the bed is 6 cm deep
     holds "there is a crater" "$("$facts" "$last" top -0.25 -0.02 -0.2 0.02) < 0.055"
     holds "snow lies beyond it" "$("$facts" "$last" box 0 0.07 -9 9 9 9) > 0.02 * $count"
+    ;;
+  melting_snowman)
+    holds "half of it melts" "$(of_matter "$last" water mass) > 0.5 * $(of_matter "$first" snow mass)"
+    holds "it sinks" "$(of_matter "$last" snow p99_y) < $(of_matter "$first" snow p99_y) - 0.1"
+    holds "the dish fills" "$("$facts" "$last" box 0.13 0 -0.1 0.19 0.06 0.1) > 300" # beside its feet
+    ;;
+  snowball_pool) # the pool is 12.6 cm deep; at 0.1 s the ball is deepest
+    holds "the ball dives" "$(of_matter "${frames[4]}" snow mean_y) < 0.08"
+    holds "water jumps" "$(of_matter "${frames[8]}" water most_y) > 0.16"
+    holds "what is left of the ball floats" "$(of_matter "$last" snow mean_y) > 0.1"
+    holds "some of it melts" "$(of_matter "$last" snow mass) < 0.8 * $(of_matter "$first" snow mass)"
+    ;;
+  freezing_pour)
+    holds "the bucket is empty" "$(of_matter "$last" water p99_y) < 0.3 && $(of_matter "$last" ice p99_y) < 0.3"
+    holds "the water freezes" "$(of_matter "$last" ice mass) > 0.5 * $(of_matter "$first" water mass)"
+    ;;
+  melting_bust)
+    holds "the head falls" "$(of_matter "$last" snow p99_y) < $(of_matter "$first" snow p99_y) - 0.15"
+    holds "most of it melts" "$(of_matter "$last" water mass) > 0.5 * $(of_matter "$first" snow mass)"
     ;;
   *) fail "no assertion is known for this scene" ;;
 esac
