@@ -15,6 +15,7 @@ struct line {
   const char *name;
   const char *column[MOST_LINES]; /* more than one: added, or the length of the vector; ended by NULL */
   enum recipe recipe;
+  bool optional; /* left out of runs that do not have its column */
 };
 
 /* A panel: its lines for one run, and the one that several runs are compared by. */
@@ -90,6 +91,7 @@ static const struct panel panels[] = {
      .line = {{"plastic work", {"lost_plastic"}, AS_IS},
               {"friction", {"lost_friction"}, AS_IS},
               {"lost by the scheme", {"lost_scheme"}, AS_IS},
+              {"changes of phase", {"lost_phase"}, AS_IS, .optional = true},
               {"work of bodies", {"work_bodies"}, AS_IS},
               {"came in", {"energy_in"}, AS_IS},
               {"went out", {"energy_out"}, AS_IS}},
@@ -143,8 +145,11 @@ static int add_panel(struct plot *plot, const struct panel *panel, const struct 
   to->log_y = panel->log;
   to->y_from_zero = panel->from_zero;
   if (count == 1)
-    for (int k = 0; k < MOST_LINES && panel->line[k].name && !code; k++)
-      code = add_line(to, &runs[0], &panel->line[k], panel->line[k].name, x, err);
+    for (int k = 0; k < MOST_LINES && panel->line[k].name && !code; k++) {
+      const struct line *line = &panel->line[k];
+      if (line->optional && !table_column(runs[0].table, line->column[0])) continue;
+      code = add_line(to, &runs[0], line, line->name, x, err);
+    }
   for (int r = 0; count > 1 && r < count && !code; r++)
     code = add_line(to, &runs[r], &panel->compared, runs[r].name, x, err);
   return code;

@@ -17,7 +17,7 @@ enum {
   SAMPLES = 200000,
   LEAST_SAMPLES = 200,
   BYTES_A_PARTICLE = 350,
-  BYTES_OF_HEAT = 40, /* more of each */
+  BYTES_OF_HEAT = 80, /* more of each, without liquid */
   LEAST_A_PARTICLE = 300,
   BYTES_A_NODE = 200
 };
