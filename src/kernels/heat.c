@@ -120,7 +120,6 @@ static void weigh_pass(const struct transfer *t, int32_t s, int32_t n, struct re
 /* Conduction through LANES particles of one cell: k (grad w . t), t the unknown at the cell's nodes. */
 static inline void gradients(const struct records *rec, vd k, const double t[64], vd out[3])
 {
-  const double *x = rec->weight[0][0], *y = rec->weight[1][0], *z = rec->weight[2][0];
   const vd zero = vd_set(0.0);
   vd along[3] = {zero, zero, zero};
   for (int a = 0; a < 4; a++) {
@@ -129,16 +128,16 @@ static inline void gradients(const struct records *rec, vd k, const double t[64]
       const double *row = t + 16 * a + 4 * b;
       vd line = zero, rise = zero;
       for (int c = 0; c < 4; c++) {
-        line = vd_fma(vd_load_aligned(z + c * LANES), vd_set(row[c]), line);
-        rise = vd_fma(vd_load_aligned(z + WEIGHT_SLOPE + c * LANES), vd_set(row[c]), rise);
+        line = vd_fma(record_lanes(rec, 2, c), vd_set(row[c]), line);
+        rise = vd_fma(record_lanes(rec, 2, 4 + c), vd_set(row[c]), rise);
       }
-      plain = vd_fma(vd_load_aligned(y + b * LANES), line, plain);
-      turned = vd_fma(vd_load_aligned(y + WEIGHT_SLOPE + b * LANES), line, turned);
-      slope = vd_fma(vd_load_aligned(y + b * LANES), rise, slope);
+      plain = vd_fma(record_lanes(rec, 1, b), line, plain);
+      turned = vd_fma(record_lanes(rec, 1, 4 + b), line, turned);
+      slope = vd_fma(record_lanes(rec, 1, b), rise, slope);
     }
-    along[0] = vd_fma(vd_load_aligned(x + WEIGHT_SLOPE + a * LANES), plain, along[0]);
-    along[1] = vd_fma(vd_load_aligned(x + a * LANES), turned, along[1]);
-    along[2] = vd_fma(vd_load_aligned(x + a * LANES), slope, along[2]);
+    along[0] = vd_fma(record_lanes(rec, 0, 4 + a), plain, along[0]);
+    along[1] = vd_fma(record_lanes(rec, 0, a), turned, along[1]);
+    along[2] = vd_fma(record_lanes(rec, 0, a), slope, along[2]);
   }
   for (int d = 0; d < 3; d++) out[d] = k * along[d];
 }
@@ -146,7 +145,8 @@ static inline void gradients(const struct records *rec, vd k, const double t[64]
 /* Adds grad w . flow of the particle in lane l to the cell's nodes. */
 static inline void diverge(const struct records *rec, int l, const vd flow[3], v4 out[16])
 {
-  const double *x = rec->weight[0][0] + l, *y = rec->weight[1][0] + l, *z = rec->weight[2][0] + l;
+  const double *weight_of = record_weight(rec, (uint32_t)l), *x = weight_of + WEIGHT_X,
+               *y = weight_of + WEIGHT_Y, *z = weight_of + WEIGHT_Z;
   const double *dx = x + WEIGHT_SLOPE, *dy = y + WEIGHT_SLOPE, *dz = z + WEIGHT_SLOPE;
   const v4 weight = {z[0], z[LANES], z[2 * LANES], z[3 * LANES]},
            slope = {dz[0], dz[LANES], dz[2 * LANES], dz[3 * LANES]};
@@ -290,17 +290,16 @@ static void warm(const struct heat_arguments *h, int32_t i, double change, doubl
 /* A value of the cell's nodes at LANES of its particles. */
 static inline vd values(const struct records *rec, const double nodes[64])
 {
-  const double *x = rec->weight[0][0], *y = rec->weight[1][0], *z = rec->weight[2][0];
   vd value = vd_set(0.0);
   for (int a = 0; a < 4; a++) {
     vd sheet = vd_set(0.0);
     for (int b = 0; b < 4; b++) {
       vd line = vd_set(0.0);
       for (int c = 0; c < 4; c++)
-        line = vd_fma(vd_load_aligned(z + c * LANES), vd_set(nodes[16 * a + 4 * b + c]), line);
-      sheet = vd_fma(vd_load_aligned(y + b * LANES), line, sheet);
+        line = vd_fma(record_lanes(rec, 2, c), vd_set(nodes[16 * a + 4 * b + c]), line);
+      sheet = vd_fma(record_lanes(rec, 1, b), line, sheet);
     }
-    value = vd_fma(vd_load_aligned(x + a * LANES), sheet, value);
+    value = vd_fma(record_lanes(rec, 0, a), sheet, value);
   }
   return value;
 }

@@ -112,7 +112,7 @@ void KERNEL(cr_norm)(void *arguments, struct worker *worker, int32_t begin, int3
     vd rr = vd_set(0.0);
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd m = spread_scalar(vd_load_aligned(c->weight + k)), r = vd_load_aligned(c->r + k);
+      const vd m = spread_scalar(c->weight, k), r = vd_load_aligned(c->r + k);
       rr = vd_fma(m * r, r, rr);
     }
     exact_add(&worker->sum[0], vd_sum(rr));

@@ -62,6 +62,12 @@ static inline vd weight_lanes(const double *weight)
   return vd_set(*weight);
 }
 
+/* The k-th weight along an axis of each particle. */
+static inline vd record_lanes(const struct records *rec, int axis, int k)
+{
+  return vd_load_aligned(rec->weight[axis][k]);
+}
+
 #else
 
 /* Two lanes: all weights of a particle are spread over a register, since SSE2 has no load that does it. */
@@ -89,6 +95,12 @@ static inline const double *record_along_z(const struct records *rec, uint32_t i
 static inline vd weight_lanes(const double *weight)
 {
   return vd_load_aligned(weight);
+}
+
+static inline vd record_lanes(const struct records *rec, int axis, int k)
+{
+  return __builtin_shufflevector(vd_load_aligned(rec->scattered[0].weight[axis][k]),
+                                 vd_load_aligned(rec->scattered[1].weight[axis][k]), 0, 2);
 }
 
 #endif
