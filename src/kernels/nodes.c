@@ -67,7 +67,13 @@ static inline vm free_nodes(vd fixed)
   return spread_scalar(fixed) == vd_set(0.0);
 }
 
-/* ar := free (r + factor W^-1 ar); sums <r,r>, <r,ar>, <ar,ar>, <ar,ap>. */
+/* D in all channels of its node. */
+static inline vd diagonal_at(const struct cr_vectors *c, int64_t k)
+{
+  return c->diagonal ? spread_scalar(vd_load_aligned(c->diagonal + k)) : vd_set(0.0);
+}
+
+/* ar := free (r + factor W^-1 (ar - D r)); sums <r,r> with M, and <r,ar>, <ar,ar>, <ar,ap>. */
 void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
@@ -75,12 +81,13 @@ void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, i
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd weight = vd_load_aligned(c->weight + k), m = spread_scalar(weight),
-               r = vd_load_aligned(c->r + k);
-      const vd product = vd_fma(vd_set(c->factor) * inverse_mass(weight), vd_load_aligned(c->ar + k), r);
+      const vd mass = vd_load_aligned(c->weight + k), d = diagonal_at(c, k), r = vd_load_aligned(c->r + k);
+      const vd factor = vd_set(c->factor), weight = vd_fma(factor, d, mass), m = spread_scalar(weight);
+      const vd rest = vd_fma(-d, r, vd_load_aligned(c->ar + k));
+      const vd product = vd_fma(factor * inverse_mass(weight), rest, r);
       const vd ar = vd_select(free_nodes(vd_load_aligned(c->fixed + k)), product, vd_set(0.0));
       vd_store_aligned(c->ar + k, ar);
-      rr = vd_fma(m * r, r, rr);
+      rr = vd_fma(spread_scalar(mass) * r, r, rr);
       rar = vd_fma(m * r, ar, rar);
       arar = vd_fma(m * ar, ar, arar);
       arap = vd_fma(m * ar, vd_load_aligned(c->ap + k), arap);
@@ -93,25 +100,29 @@ void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, i
   }
 }
 
-/* r := free (-factor W^-1 ar); sums <x,x> over the free nodes, and over the others. */
+/* r := free (-factor W^-1 ar); sums <x,x> with M over the free nodes, and over the others, and M over the
+ * free. */
 void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
   for (int32_t tile = begin; tile < end; tile++) {
-    vd sum = vd_set(0.0), held = sum;
+    vd sum = vd_set(0.0), held = sum, heavy = sum;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
       const vd weight = vd_load_aligned(c->weight + k), x = vd_load_aligned(c->x + k), zero = vd_set(0.0);
       const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
-      const vd residual = -vd_set(c->factor) * inverse_mass(weight) * vd_load_aligned(c->ar + k);
+      const vd whole = vd_fma(vd_set(c->factor), diagonal_at(c, k), weight);
+      const vd residual = -vd_set(c->factor) * inverse_mass(whole) * vd_load_aligned(c->ar + k);
       vd_store_aligned(c->r + k, vd_select(is_free, residual, zero));
       const vd mass = spread_scalar(weight), all = mass * vector_part(x);
       sum = vd_fma(vd_select(is_free, mass * x, zero), x, sum);
       held = vd_fma(vd_select(is_free, zero, all), x, held);
+      heavy += vd_select(is_free, vd_select(scalar_channel, weight, zero), zero);
     }
     if (!worker->counts) continue;
     exact_add(&worker->sum[0], vd_sum(sum));
     exact_add(&worker->sum[1], vd_sum(held));
+    exact_add(&worker->sum[2], vd_sum(heavy));
   }
 }
 
@@ -132,8 +143,40 @@ void KERNEL(cr_update)(void *arguments, struct worker *worker, int32_t begin, in
   }
 }
 
-/* aar := free (ar + factor W^-1 aar); p := r + b p, ap := ar + b ap, aap := aar + b aap, x += a p, r -= a ap,
- * ar -= a aap; sums <r,r>, <r,ar>, <ar,ar>, <ar,ap> of the new ones. */
+/* A residual r of the preconditioned system is M^-1 W r of the system itself, and x lacks the momentum W r,
+ * which need not add up to nought. Each tile gives its own lack to all its free nodes as one velocity: small,
+ * since r is, and without jumps within the tile. */
+void KERNEL(cr_balance)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct cr_vectors *c = arguments;
+  const vd zero = vd_set(0.0);
+  for (int32_t tile = begin; tile < end; tile++) {
+    vd lack = zero, mass = zero;
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vd m = spread_scalar(vd_load_aligned(c->weight + k));
+      const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
+      const vd weight = vd_fma(vd_set(c->factor), diagonal_at(c, k), m);
+      lack = vd_fma(vd_select(is_free, weight, zero), vd_load_aligned(c->r + k), lack);
+      mass += vd_select(is_free, m, zero);
+    }
+    double sum[4], share[4], total[4];
+    vd_fold(lack, sum);
+    vd_fold(mass, total);
+    for (int d = 0; d < 4; d++) share[d] = d > 0 && total[0] >= GRID_LEAST_MASS ? sum[d] / total[0] : 0.0;
+    const vd given = vd_repeat(share);
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vm is_free = free_nodes(vd_load_aligned(c->fixed + k));
+      const vm active = inverse_mass(vd_load_aligned(c->weight + k)) > zero;
+      const vd x = vd_load_aligned(c->x + k);
+      vd_store_aligned(c->x + k, vd_select(is_free & active, x + given, x));
+    }
+  }
+}
+
+/* aar := free (ar + factor W^-1 (aar - D ar)); p := r + b p, ap := ar + b ap, aap := aar + b aap, x += a p, r
+ * -= a ap, ar -= a aap; sums <r,r>, <r,ar>, <ar,ar>, <ar,ap> of the new ones. */
 void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
@@ -142,9 +185,11 @@ void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int3
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd weight = vd_load_aligned(c->weight + k), m = spread_scalar(weight);
+      const vd mass = vd_load_aligned(c->weight + k), d = diagonal_at(c, k);
+      const vd factor = vd_set(c->factor), weight = vd_fma(factor, d, mass), m = spread_scalar(weight);
       vd r = vd_load_aligned(c->r + k), ar = vd_load_aligned(c->ar + k);
-      const vd product = vd_fma(vd_set(c->factor) * inverse_mass(weight), vd_load_aligned(c->aar + k), ar);
+      const vd rest = vd_fma(-d, ar, vd_load_aligned(c->aar + k));
+      const vd product = vd_fma(factor * inverse_mass(weight), rest, ar);
       const vd aar = vd_select(free_nodes(vd_load_aligned(c->fixed + k)), product, vd_set(0.0));
       const vd p = vd_fma(b, vd_load_aligned(c->p + k), r), ap = vd_fma(b, vd_load_aligned(c->ap + k), ar),
                aap = vd_fma(b, vd_load_aligned(c->aap + k), aar);
@@ -156,7 +201,7 @@ void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int3
       vd_store_aligned(c->x + k, vd_fma(a, p, vd_load_aligned(c->x + k)));
       vd_store_aligned(c->r + k, r);
       vd_store_aligned(c->ar + k, ar);
-      rr = vd_fma(m * r, r, rr);
+      rr = vd_fma(spread_scalar(mass) * r, r, rr);
       rar = vd_fma(m * r, ar, rar);
       arar = vd_fma(m * ar, ar, arar);
       arap = vd_fma(m * ar, ap, arap);

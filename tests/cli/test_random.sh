@@ -110,7 +110,7 @@ integrator() { # SCHEME HALVED
   else
     local beta
     choose 0.5 1 && beta=$r
-    choose 1e-2 1e-4 && r="{beta: $beta, tolerance: $r}"
+    choose 'tolerance: 1e-2' 'tolerance: 1e-4' 'stop: strain' 'stop: strain, preconditioner: none' && r="{beta: $beta, $r}"
   fi
 }
 
