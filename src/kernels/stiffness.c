@@ -37,24 +37,32 @@ static vd general_stiffness(const struct transfer *t, int32_t s, int count)
   return sum * vd_set(1.0 / 9.0);
 }
 
-/* Adds a particle's part to the nodes of its cell, [4 a + b] in z rows. */
-ALWAYS_INLINE void add_squares(const struct records *rec, uint32_t i, double stiffness, v4 nodes[16])
+/* The records' weights and slopes become their squares, those along axis 0 times the stiffness. */
+ALWAYS_INLINE void square_weights(struct records *rec, vd stiffness)
 {
-  const double *at = record_weight(rec, i);
-  double square[3][8]; /* of weights, then of slopes */
   for (int axis = 0; axis < 3; axis++)
     for (int k = 0; k < 8; k++) {
-      const double w = at[(axis == 0 ? WEIGHT_X : axis == 1 ? WEIGHT_Y : WEIGHT_Z) + k * LANES];
-      square[axis][k] = w * w;
+      const vd w = vd_load_aligned(rec->weight[axis][k]), square = w * w;
+      vd_store_aligned(rec->weight[axis][k], axis == 0 ? square * stiffness : square);
     }
-  const v4 plain = v4_load(square[2]), sloped = v4_load(square[2] + 4);
+}
+
+/* Four numbers of one particle. */
+ALWAYS_INLINE v4 four_of(const double *lane)
+{
+  return (v4){lane[0], lane[LANES], lane[2 * LANES], lane[3 * LANES]};
+}
+
+/* Adds a particle's part to the nodes of its cell, [4 a + b] in z rows. */
+ALWAYS_INLINE void add_squares(const struct records *rec, int l, v4 nodes[16])
+{
+  const v4 y = four_of(rec->weight[1][0] + l), dy = four_of(rec->weight[1][4] + l),
+           z = four_of(rec->weight[2][0] + l), dz = four_of(rec->weight[2][4] + l);
   for (int a = 0; a < 4; a++) {
-    const double x = stiffness * square[0][a], dx = stiffness * square[0][4 + a];
-    for (int b = 0; b < 4; b++) {
-      const double y = square[1][b], dy = square[1][4 + b];
-      const v4 across = v4_set(dx * y + x * dy), along = v4_set(x * y);
-      nodes[4 * a + b] = v4_fma(across, plain, v4_fma(along, sloped, nodes[4 * a + b]));
-    }
+    const v4 x = v4_set(rec->weight[0][a][l]), dx = v4_set(rec->weight[0][4 + a][l]);
+    const v4 along = x * y, across = v4_fma(dx, y, x * dy);
+    for (int b = 0; b < 4; b++)
+      nodes[4 * a + b] = v4_fma(v4_set(across[b]), z, v4_fma(v4_set(along[b]), dz, nodes[4 * a + b]));
   }
 }
 
@@ -97,8 +105,8 @@ void KERNEL(stiffness)(void *arguments, struct worker *worker, int32_t plane)
       stencil_weigh(t, x, linear, rec);
       const vd found =
           t->snow_alone ? snow_stiffness(t, s + i, batch.count) : general_stiffness(t, s + i, batch.count);
-      const vd k = vd_max(found, vd_set(0.0)) * vd_set(scale * scale);
-      for (int l = 0; l < batch.count; l++) add_squares(rec, (uint32_t)l, k[l], nodes);
+      square_weights(rec, vd_max(found, vd_set(0.0)) * vd_set(scale * scale));
+      for (int l = 0; l < batch.count; l++) add_squares(rec, l, nodes);
     }
     add_scalars(&place, foot_count, nodes, q);
   }

@@ -259,7 +259,8 @@ static void test_moving_frame(void **state)
   }
 }
 
-/* The operator keeps momentum, and so must the preconditioned solve, wherever it stops. */
+/* The operator keeps momentum, and so must the preconditioned solve, wherever it stops. The pipelined solve
+ * finds its products by recurrences, which round: it keeps fewer digits. */
 static void test_momentum(void **state)
 {
   (void)state;
@@ -281,7 +282,8 @@ static void test_momentum(void **state)
         lost[k % 4] += mass * (p.grid->node[NODE_VELOCITY][k] - p.start[k]);
       }
       assert_true(result.converged && result.iterations > 0);
-      for (int d = 1; d < 4; d++) assert_true(fabs(lost[d]) < 1e-13 * before[d]);
+      print_message("momentum lost, of %g: %.1e %.1e %.1e\n", before[1], lost[1], lost[2], lost[3]);
+      for (int d = 1; d < 4; d++) assert_true(fabs(lost[d]) < (way ? 1e-11 : 1e-14) * before[d]);
       destroy(&p);
     }
 }
