@@ -171,9 +171,12 @@ struct scene {
   double cfl_sound;  /* explicit limit: fraction of a cell that sound may cross, auto only */
   double frame_rate; /* 1/s */
 
-  double beta; /* 0 explicit, 1/2 trapezoidal, 1 backward Euler */
+  double beta;         /* 0 explicit, 1/2 trapezoidal, 1 backward Euler */
+  bool stop_by_strain; /* `tolerance` is of a cell's strain in a step, not of the velocities before the solve
+                        */
   double tolerance;
   int max_iterations;
+  bool jacobi;    /* it is preconditioned with the diagonal */
   bool pipelined; /* the solve hides its sums behind its products (solver/cr.h) */
   bool mixed;     /* its products are in single precision, all else in double (kernels/hessian_mixed.c) */
 

@@ -90,19 +90,43 @@ static void read_time(struct reader *r, const struct yaml_item *root, struct sce
 /* Tolerance from which on products in single precision are accurate enough. */
 static const double least_mixed = 1e-6;
 
+static const char solves_nothing[] = "with the explicit scheme, which solves nothing";
+
+/* Default tolerances: of the velocities that a solve starts from, and of a cell's strain in a step. */
+static const double velocity_tolerance = 1e-4, strain_tolerance = 1e-5;
+
+/* `velocity` is not written: the hashes of older scenes hold. */
+static void read_stop(struct reader *r, const struct yaml_item *root, const struct yaml_item *map,
+                      bool implicit, struct scene *s)
+{
+  static const char *const stops[] = {"velocity", "strain", NULL};
+  if (!implicit || yaml_find(root, "heat")) {
+    reader_refuse(r, map, "stop",
+                  implicit ? "with 'heat', whose solve has a measure of its own" : solves_nothing);
+    return;
+  }
+  r->unwritten = true;
+  s->stop_by_strain = reader_choice(r, map, "stop", 0, stops) == 1;
+  r->unwritten = false;
+  if (s->stop_by_strain) reader_write(r, "stop: %s", stops[1]);
+}
+
 static void read_integrator(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
-  static const char *const keys[] = {"scheme", "beta",      "tolerance", "max_iterations",
-                                     "solver", "precision", NULL};
+  static const char *const conditioners[] = {"none", "jacobi", NULL};
+  static const char *const keys[] = {"scheme", "beta",      "stop",           "tolerance", "max_iterations",
+                                     "solver", "precision", "preconditioner", NULL};
   static const char *const schemes[] = {"explicit", "semi-implicit", NULL};
   static const char *const solvers[] = {"cr", "pipelined", NULL}, *const precisions[] = {"double", "mixed",
                                                                                          NULL};
   const struct yaml_item *map = reader_open(r, root, "integrator", keys);
   const bool implicit = reader_choice(r, map, "scheme", 1, schemes) == 1;
   const bool solves = implicit || yaml_find(root, "heat"); /* liquid is incompressible, whatever the scheme */
-  static const char why[] = "with the explicit scheme, which solves nothing";
+  static const char *const why = solves_nothing;
   s->beta = reader_number_if(r, implicit, why, map, "beta", implicit ? 1.0 : 0.0, RANGE_NOT_NEGATIVE);
-  s->tolerance = reader_number_if(r, solves, why, map, "tolerance", 1e-4, RANGE_POSITIVE);
+  read_stop(r, root, map, implicit, s);
+  s->tolerance = reader_number_if(r, solves, why, map, "tolerance",
+                                  s->stop_by_strain ? strain_tolerance : velocity_tolerance, RANGE_POSITIVE);
   s->max_iterations = (int)reader_integer_if(r, solves, why, map, "max_iterations", 200, 1, 1000000);
   if (!implicit)
     reader_refuse(r, map, "solver", why);
@@ -113,6 +137,10 @@ static void read_integrator(struct reader *r, const struct yaml_item *root, stru
     reader_refuse(r, map, "precision", why);
   else if (yaml_find(map, "precision"))
     s->mixed = reader_choice(r, map, "precision", s->mixed, precisions) == 1;
+  if (!implicit || yaml_find(root, "heat"))
+    reader_refuse(r, map, "preconditioner", implicit ? "with 'heat', whose solve has none" : why);
+  else if (s->stop_by_strain || yaml_find(map, "preconditioner"))
+    s->jacobi = reader_choice(r, map, "preconditioner", s->stop_by_strain, conditioners) == 1;
   reader_close(r);
   if (implicit && (s->beta == 0.0 || s->beta > 1.0))
     reader_fail_key(r, map, "beta",

@@ -29,12 +29,17 @@ static inline vd vector_part(vd a, int64_t k)
   return (vd)((vm)a & ~scalar_channel(k));
 }
 
-/* 1 / mass in all channels of its node; 0 where no particle has weight to speak of. */
-static inline vd inverse_mass(const double *momentum, int64_t k)
+/* 1 / m; 0 where no particle has weight to speak of. */
+static inline vd inverse_of(vd m)
 {
-  const vd m = spread_scalar(momentum, k);
   const vm active = m >= vd_set(GRID_LEAST_MASS);
   return vd_select(active, vd_set(1.0) / vd_select(active, m, vd_set(1.0)), vd_set(0.0));
+}
+
+/* 1 / mass of the node at k, in all its channels. */
+static inline vd inverse_mass(const double *momentum, int64_t k)
+{
+  return inverse_of(spread_scalar(momentum, k));
 }
 
 /* Steps 1 and 4: NODE_MOMENTUM becomes (mass, v), NODE_VELOCITY becomes (0, v*). */
@@ -78,7 +83,13 @@ static inline vm free_nodes(const double *fixed, int64_t k)
   return spread_scalar(fixed, k) == vd_set(0.0);
 }
 
-/* ar := free (r + factor W^-1 ar); sums <r,r>, <r,ar>, <ar,ar>, <ar,ap>. */
+/* D in all channels of its node. */
+static inline vd diagonal_at(const struct cr_vectors *c, int64_t k)
+{
+  return c->diagonal ? spread_scalar(c->diagonal, k) : vd_set(0.0);
+}
+
+/* ar := free (r + factor W^-1 (ar - D r)); sums <r,r> with M, and <r,ar>, <ar,ar>, <ar,ap>. */
 void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
@@ -86,12 +97,13 @@ void KERNEL(cr_product)(void *arguments, struct worker *worker, int32_t begin, i
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd m = spread_scalar(c->weight, k), r = vd_load_aligned(c->r + k);
-      const vd product =
-          vd_fma(vd_set(c->factor) * inverse_mass(c->weight, k), vd_load_aligned(c->ar + k), r);
+      const vd mass = spread_scalar(c->weight, k), d = diagonal_at(c, k), r = vd_load_aligned(c->r + k);
+      const vd factor = vd_set(c->factor), m = vd_fma(factor, d, mass);
+      const vd rest = vd_fma(-d, r, vd_load_aligned(c->ar + k));
+      const vd product = vd_fma(factor * inverse_of(m), rest, r);
       const vd ar = vd_select(free_nodes(c->fixed, k), product, vd_set(0.0));
       vd_store_aligned(c->ar + k, ar);
-      rr = vd_fma(m * r, r, rr);
+      rr = vd_fma(mass * r, r, rr);
       rar = vd_fma(m * r, ar, rar);
       arar = vd_fma(m * ar, ar, arar);
       arap = vd_fma(m * ar, vd_load_aligned(c->ap + k), arap);
@@ -119,25 +131,29 @@ void KERNEL(cr_norm)(void *arguments, struct worker *worker, int32_t begin, int3
   }
 }
 
-/* r := free (-factor W^-1 ar); sums <x,x> over the free nodes, and over the others. */
+/* r := free (-factor W^-1 ar); sums <x,x> with M over the free nodes, and over the others, and M over the
+ * free. */
 void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
   for (int32_t tile = begin; tile < end; tile++) {
-    vd sum = vd_set(0.0), held = sum;
+    vd sum = vd_set(0.0), held = sum, heavy = sum;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd x = vd_load_aligned(c->x + k), zero = vd_set(0.0);
+      const vd x = vd_load_aligned(c->x + k), zero = vd_set(0.0), mass = spread_scalar(c->weight, k);
       const vm is_free = free_nodes(c->fixed, k);
-      const vd residual = -vd_set(c->factor) * inverse_mass(c->weight, k) * vd_load_aligned(c->ar + k);
+      const vd whole = vd_fma(vd_set(c->factor), diagonal_at(c, k), mass);
+      const vd residual = -vd_set(c->factor) * inverse_of(whole) * vd_load_aligned(c->ar + k);
       vd_store_aligned(c->r + k, vd_select(is_free, residual, zero));
-      const vd mass = spread_scalar(c->weight, k), all = mass * vector_part(x, k);
+      const vd all = mass * vector_part(x, k);
       sum = vd_fma(vd_select(is_free, mass * x, zero), x, sum);
       held = vd_fma(vd_select(is_free, zero, all), x, held);
+      heavy += vd_select(is_free, vd_select(scalar_channel(k), mass, zero), zero);
     }
     if (!worker->counts) continue;
     exact_add(&worker->sum[0], vd_sum(sum));
     exact_add(&worker->sum[1], vd_sum(held));
+    exact_add(&worker->sum[2], vd_sum(heavy));
   }
 }
 
@@ -158,8 +174,43 @@ void KERNEL(cr_update)(void *arguments, struct worker *worker, int32_t begin, in
   }
 }
 
-/* aar := free (ar + factor W^-1 aar); p := r + b p, ap := ar + b ap, aap := aar + b aap, x += a p, r -= a ap,
- * ar -= a aap; sums <r,r>, <r,ar>, <ar,ar>, <ar,ap> of the new ones. */
+/* A residual r of the preconditioned system is M^-1 W r of the system itself, and x lacks the momentum W r,
+ * which need not add up to nought. Each tile gives its own lack to all its free nodes as one velocity: small,
+ * since r is, and without jumps within the tile. */
+void KERNEL(cr_balance)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct cr_vectors *c = arguments;
+  const vd zero = vd_set(0.0);
+  for (int32_t tile = begin; tile < end; tile++) {
+    vd lack[NODE_PARTS], mass[NODE_PARTS];
+    for (int part = 0; part < NODE_PARTS; part++) lack[part] = mass[part] = zero;
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const int part = (int)(k / LANES % NODE_PARTS);
+      const vd m = spread_scalar(c->weight, k);
+      const vm is_free = free_nodes(c->fixed, k);
+      const vd weight = vd_fma(vd_set(c->factor), diagonal_at(c, k), m);
+      lack[part] = vd_fma(vd_select(is_free, weight, zero), vd_load_aligned(c->r + k), lack[part]);
+      mass[part] += vd_select(is_free, m, zero);
+    }
+    double sum[4], share[4], total[4];
+    for (int part = 0; part < NODE_PARTS; part++) {
+      vd_fold(lack[part], sum + part * LANES);
+      vd_fold(mass[part], total + part * LANES);
+    }
+    for (int d = 0; d < 4; d++) share[d] = d > 0 && total[0] >= GRID_LEAST_MASS ? sum[d] / total[0] : 0.0;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vm is_free = free_nodes(c->fixed, k);
+      const vm active = inverse_mass(c->weight, k) > zero;
+      const vd x = vd_load_aligned(c->x + k), given = vd_repeat(share + k / LANES % NODE_PARTS * LANES);
+      vd_store_aligned(c->x + k, vd_select(is_free & active, x + given, x));
+    }
+  }
+}
+
+/* aar := free (ar + factor W^-1 (aar - D ar)); p := r + b p, ap := ar + b ap, aap := aar + b aap, x += a p, r
+ * -= a ap, ar -= a aap; sums <r,r>, <r,ar>, <ar,ar>, <ar,ap> of the new ones. */
 void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
@@ -168,10 +219,11 @@ void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int3
     vd rr = vd_set(0.0), rar = rr, arar = rr, arap = rr;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vd m = spread_scalar(c->weight, k);
+      const vd mass = spread_scalar(c->weight, k), d = diagonal_at(c, k), factor = vd_set(c->factor),
+               m = vd_fma(factor, d, mass);
       vd r = vd_load_aligned(c->r + k), ar = vd_load_aligned(c->ar + k);
-      const vd product =
-          vd_fma(vd_set(c->factor) * inverse_mass(c->weight, k), vd_load_aligned(c->aar + k), ar);
+      const vd rest = vd_fma(-d, ar, vd_load_aligned(c->aar + k));
+      const vd product = vd_fma(factor * inverse_of(m), rest, ar);
       const vd aar = vd_select(free_nodes(c->fixed, k), product, vd_set(0.0));
       const vd p = vd_fma(b, vd_load_aligned(c->p + k), r), ap = vd_fma(b, vd_load_aligned(c->ap + k), ar),
                aap = vd_fma(b, vd_load_aligned(c->aap + k), aar);
@@ -183,7 +235,7 @@ void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int3
       vd_store_aligned(c->x + k, vd_fma(a, p, vd_load_aligned(c->x + k)));
       vd_store_aligned(c->r + k, r);
       vd_store_aligned(c->ar + k, ar);
-      rr = vd_fma(m * r, r, rr);
+      rr = vd_fma(mass * r, r, rr);
       rar = vd_fma(m * r, ar, rar);
       arar = vd_fma(m * ar, ar, arar);
       arap = vd_fma(m * ar, ap, arap);

@@ -28,7 +28,7 @@ static const struct model_link inside = {"memory", "shared memory", 0.5e-6, 5e9}
 
 /* Resident bytes: measured (docs/performance.md, "Memory"). */
 static const double bytes_a_particle = 310.0, bytes_a_node = 210.0, bytes_a_rank = 40e6;
-static const double pipelined_bytes_a_node = 64.0; /* two more fields of four doubles */
+static const double field_bytes_a_node = 32.0; /* four doubles */
 
 static const double tile_bytes = TILE_DOUBLES * sizeof(double), sum_bytes = EXACT_LIMBS * sizeof(int64_t);
 
@@ -53,6 +53,7 @@ struct model_case model_case_of(const struct scene *scene, const struct model_sp
                              .per_node = speed->ranks,
                              .iterations = speed->iterations,
                              .pipelined = scene->pipelined,
+                             .jacobi = scene->jacobi,
                              .fused = scene->scheme == SCHEME_APIC ? scene->force == FORCE_MLS
                                                                    : scene->flip_fraction == 0.0,
                              .implicit = scene->beta > 0.0};
@@ -247,10 +248,10 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
     t.product_exchange =
         fmax(0.0, once - speed->product * hidden_units(p, c, from, to, left, right, &product_cost));
   }
-  t.bytes = model_sent(p, slabs, r) * (fields + products);
-  t.messages = sides * (fields + products + 2.0);
+  t.bytes = model_sent(p, slabs, r) * (fields + c->jacobi + products);
+  t.messages = sides * (fields + c->jacobi + products + 2.0);
   t.memory = bytes_a_rank + bytes_a_particle * whole.particles +
-             (bytes_a_node + (c->pipelined ? pipelined_bytes_a_node : 0.0)) * tiles * TILE_NODES;
+             (bytes_a_node + (2 * c->pipelined + c->jacobi) * field_bytes_a_node) * tiles * TILE_NODES;
   return t;
 }
 

@@ -275,9 +275,11 @@ void scene_report(const struct scene *s, int64_t rows, int ranks, FILE *file)
     fprintf(file, "  liquid     about %.0f iterations a step, of sound at %.3g m/s\n",
             fmax(e.iterations, 2.0), sqrt(s->heat.lambda_liquid / s->heat.rho_liquid));
   if (e.hardened > 1.5 * e.steps)
-    fprintf(file,
-            "             %.0f once some snow is pressed to half its volume, which hardens it: the "
-            "semi-implicit\n             scheme is not bound by that\n",
-            e.hardened);
+    fprintf(
+        file,
+        "             %.0f once some snow is pressed to half its volume, which hardens it\n"
+        "  advice     integrator.scheme: semi-implicit is not bound by that, and took a third to a tenth of "
+        "the time\n             where snow was hit or fell (docs/transfers.md)\n",
+        e.hardened);
   warn_memory(&e, ranks, file);
 }

@@ -60,6 +60,14 @@ static void apply_hessian(void *context, enum node_field in, enum node_field out
               &out, 1);
 }
 
+static void find_diagonal(struct sim *sim)
+{
+  const enum node_field out = NODE_DIAGONAL;
+  struct hessian_arguments arguments = {&sim->transfer, out, out, NULL};
+  sim->crew.label = "diagonal planes";
+  sim_scatter(sim, sim->kernels->stiffness, &arguments, &out, 1);
+}
+
 static void reduce_dots(void *context, struct exact_sum *sums, int count)
 {
   const struct sim *sim = context;
@@ -99,8 +107,13 @@ static bool snow_solve(struct sim *sim, double dt)
   struct cr_system system = sim_system(sim);
   system.unknown = system.fixed = NODE_VELOCITY;
   system.weight = NODE_MOMENTUM;
+  system.stop = sim->scene->stop_by_strain ? CR_STOP_SCALE : CR_STOP_SIZE;
+  system.scale = sim->scene->spacing / dt; /* a velocity that strains a cell by 1 in the step */
   system.factor = sim->scene->beta * dt * dt;
   system.product = apply_hessian;
+  system.has_diagonal = sim->scene->jacobi;
+  system.diagonal = NODE_DIAGONAL;
+  if (system.has_diagonal) find_diagonal(sim);
   const struct cr_result result = (sim->scene->pipelined ? cr_solve_pipelined : cr_solve)(
       &system, sim->scene->tolerance, sim->scene->max_iterations);
   sim->report.iterations += result.iterations;

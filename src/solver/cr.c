@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOTS };
+enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOT_WEIGHT, DOTS };
 
 static const double held_part = 0.01; /* of |v*| over all nodes, which the free ones count for at least */
 
@@ -19,6 +19,7 @@ static struct cr_vectors vectors_of(const struct cr_system *s)
                              .right = s->has_right ? node[s->right] : NULL,
                              .measure = s->has_right ? node[s->measure] : NULL,
                              .weight = node[s->weight],
+                             .diagonal = s->has_diagonal ? node[s->diagonal] : NULL,
                              .fixed = node[s->fixed],
                              .factor = s->factor};
 }
@@ -31,7 +32,7 @@ static void apply(const struct cr_system *s, struct cr_vectors *v, struct exact_
 }
 
 /* r = b - A x on the free nodes; where b is x that is -factor W^-1 B x. */
-static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms[2])
+static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms[DOTS - DOT_NORM])
 {
   grid_clear(s->grid, NODE_RESIDUAL);
   grid_clear(s->grid, NODE_DIRECTION);
@@ -39,7 +40,7 @@ static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms
   s->product(s->context, s->unknown, NODE_A_RESIDUAL);
   struct cr_vectors v = vectors_of(s);
   crew_tiles(s->crew, s->grid, s->has_right ? s->kernels->cr_begin : s->kernels->cr_residual, &v,
-             s->owned_tiles, norms, 2);
+             s->owned_tiles, norms, DOTS - DOT_NORM);
   if (s->project) s->project(s->context, NODE_RESIDUAL);
   return v;
 }
@@ -78,13 +79,13 @@ static bool judge(struct progress *p, const struct exact_sum dots[DOTS])
   return true;
 }
 
-/* |b| over the free nodes, which the residual is measured by. Where they rest and a body moves, that is
- * nothing and no residual would be small beside it: then it is a part of what the body gives the nodes it
- * holds. */
+/* What the residual is measured by. |b| over the free nodes is nothing where they rest and a body moves, and
+ * no residual would be small beside it: then it is a part of what the body gives the nodes it holds. */
 static double measure_of(const struct cr_system *s, const struct exact_sum dots[DOTS])
 {
   const double of_free = exact_value(&dots[DOT_NORM]), held = exact_value(&dots[DOT_HELD]);
   if (s->has_right) return sqrt(of_free + held);
+  if (s->stop == CR_STOP_SCALE) return s->scale * sqrt(exact_value(&dots[DOT_WEIGHT]));
   return fmax(sqrt(of_free), held_part * sqrt(of_free + held));
 }
 
@@ -102,6 +103,14 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
   return p->result.converged;
 }
 
+/* The preconditioner knows nothing of momentum, which the operator keeps: what x lacks of it is made up. */
+static struct cr_result finish(const struct cr_system *s, struct cr_vectors *v, const struct progress *p)
+{
+  if (s->has_diagonal && p->result.iterations > 0)
+    crew_tiles(s->crew, s->grid, s->kernels->cr_balance, v, s->owned_tiles, NULL, 0);
+  return p->result;
+}
+
 struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_iterations)
 {
   struct progress progress = {.tolerance = tolerance, .max_iterations = max_iterations};
@@ -117,7 +126,7 @@ struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_i
     apply(s, &v, dots);
     s->reduce(s->context, dots, DOT_NORM);
   }
-  return progress.result;
+  return finish(s, &v, &progress);
 }
 
 struct cr_result cr_solve_pipelined(const struct cr_system *s, double tolerance, int max_iterations)
@@ -133,7 +142,7 @@ struct cr_result cr_solve_pipelined(const struct cr_system *s, double tolerance,
     s->product(s->context, NODE_A_RESIDUAL, NODE_AA_RESIDUAL);
     s->reduce_end(s->context);
     if (count == DOTS) progress.norm = measure_of(s, dots);
-    if (!judge(&progress, dots)) return progress.result;
+    if (!judge(&progress, dots)) return finish(s, &v, &progress);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
     v.a = progress.a;
     v.b = progress.b;

@@ -1,11 +1,10 @@
 /* Conjugate residual for A x = b with A = I + factor W^-1 B, B symmetric (method.md, step 6).
  *
  * The operator is self-adjoint in the inner product of the weight W but may be indefinite, hence CR and not
- * CG. Nodes that are fixed keep their x. The solve stops at |r| <= tolerance max(|b|, 0.01 |b| over all
- * nodes), the first |b| and |r| over the free nodes: the floor counts only where the free nodes all but rest
- * and others are moved by a body. Each iteration has one product (one neighbour exchange) and one reduction
- * of four dot products; these are exact sums, so iterations and result do not depend on the ranks. The
- * unknown, the weight and the mask are fields of the grid that the system names. */
+ * CG. Nodes that are fixed keep their x. What the residual must be small beside is the system's choice
+ * (enum cr_stop). Each iteration has one product (one neighbour exchange) and one reduction of four dot
+ * products; these are exact sums, so iterations and result do not depend on the ranks. The unknown, the
+ * weight and the mask are fields of the grid that the system names. */
 #ifndef FIRN_SOLVER_CR_H
 #define FIRN_SOLVER_CR_H
 
@@ -14,13 +13,25 @@
 
 #include <stdbool.h>
 
+/* The solve stops at |r| <= tolerance times a measure, all norms over the free nodes. */
+enum cr_stop {
+  /* max(|b|, 0.01 |b| over all nodes): the floor counts only where the free nodes all but rest and others are
+   * moved by a body. What moves as a whole is solved the less exactly the faster it moves. */
+  CR_STOP_SIZE,
+  /* scale sqrt(sum W): the same whatever moves, and how fast. */
+  CR_STOP_SCALE
+};
+
 struct cr_system {
   struct grid *grid;
   struct crew *crew;
   const struct kernels *kernels;
   enum node_field unknown; /* the solve starts here, with x = b, and leaves its result here */
   enum node_field weight;  /* its scalar is W */
-  enum node_field fixed;   /* nodes whose scalar is not 0 here keep their x */
+  /* Jacobi's preconditioner: the scalar of `diagonal` is (about) that of B, not below 0. */
+  bool has_diagonal;
+  enum node_field diagonal;
+  enum node_field fixed; /* nodes whose scalar is not 0 here keep their x */
   /* The right side is x at the start, or, with has_right, a field of its own. Then the solve starts at x as
    * it is and stops at |r| <= tolerance sqrt(|measure|^2 + |right|^2) over the free nodes. */
   bool has_right;
@@ -28,6 +39,8 @@ struct cr_system {
   /* x may be good enough as it is: the first residual is looked at before its product is made. One sum over
    * all ranks more, and a product less where it is. Changes no bit. */
   bool may_be_solved;
+  enum cr_stop stop; /* without has_right */
+  double scale;      /* of CR_STOP_SCALE, in units of x */
   double factor;
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
   void *context;

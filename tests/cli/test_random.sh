@@ -114,9 +114,10 @@ integrator() { # SCHEME HALVED
   else
     local beta tolerance mixed=''
     choose 0.5 1 && beta=$r
-    choose 1e-2 1e-4 && tolerance=$r
+    choose 'tolerance: 1e-2' 'tolerance: 1e-4' 'stop: strain' 'stop: strain, preconditioner: none' && tolerance=$r
+    [ $heated = 0 ] || { choose 'tolerance: 1e-2' 'tolerance: 1e-4' && tolerance=$r; }
     [ $heated = 0 ] || { choose '' '' ', precision: mixed' && mixed=$r; }
-    r="{beta: $beta, tolerance: $tolerance$mixed}"
+    r="{beta: $beta, $tolerance$mixed}"
   fi
 }
 

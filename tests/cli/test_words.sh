@@ -70,6 +70,13 @@ says space.log '^firn: s.yml: the snow takes at least [0-9]+ MiB on a rank, and 
 SLURM_MEM_PER_NODE=1 expect 1 2 slurm.log s.yml --output big --set snow.0.per_cell=60
 says slurm.log '^firn: s.yml: the snow takes at least [0-9]+ MiB on a node \(2 ranks of [0-9]+ MiB\), and Slurm gives 1 MiB; use more nodes, or fewer particles$'
 
+# Explicit steps get shorter as snow hardens, and the check says what to do.
+checks 0 hard.txt s.yml --set integrator='{scheme: explicit}' --set time='{end: 0.05}'
+says hard.txt '^             [0-9]+ once some snow is pressed to half its volume, which hardens it$'
+says hard.txt '^  advice     integrator.scheme: semi-implicit is not bound by that'
+checks 0 soft.txt s.yml --set integrator='{scheme: semi-implicit}'
+silent_on soft.txt advice
+
 # Particle files.
 expect 0 1 source.log "${short[@]}" --output source
 "$firn" info source/frames/frame_000000.h5 >info.txt

@@ -162,6 +162,7 @@ static void test_thrown(void)
   } cases[] = {
       {"thrown, explicit", "integrator={scheme: explicit}", 160},
       {"thrown, backward Euler", "integrator={tolerance: 1e-6}", 100},
+      {"thrown, preconditioned", "integrator={stop: strain}", 100},
       {"thrown, trapezoidal", "integrator={beta: 0.5, tolerance: 1e-5}", 60},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -233,7 +234,7 @@ static void test_transfers(void)
 {
   const char *schemes[] = {"flip", "pic", "apic"}, *kernels[] = {"cubic", "quadratic"},
              *forces[] = {"mpm", "mls"};
-  const char *integrators[] = {"integrator={scheme: explicit}", "integrator={tolerance: 1e-5}"};
+  const char *integrators[] = {"integrator={scheme: explicit}", "integrator={stop: strain, tolerance: 1e-6}"};
   for (int k = 0; k < 24; k++) {
     char transfer[128];
     snprintf(transfer, sizeof transfer, "transfer={scheme: %s, kernel: %s, force: %s}", schemes[k % 3],
@@ -265,7 +266,7 @@ static void test_pipelined(void)
     CHECK(state_difference(&runs[0].state, &runs[1].state, PARTICLE_VELOCITY) < 1e-6);
   }
   for (int w = 0; w < 2; w++) state_free(&runs[w].state);
-  const char *thrown_way = "integrator={tolerance: 1e-5, solver: pipelined}";
+  const char *thrown_way = "integrator={stop: strain, tolerance: 1e-6, solver: pipelined}";
   struct scene *scene = parse(thrown, &thrown_way, 1);
   struct run run = check_same(scene, ISA_COUNT, 40, "thrown, pipelined");
   check_happened(&run, "thrown, pipelined");
@@ -300,8 +301,8 @@ static const char mixed[] =
 static void test_materials(void)
 {
   const char *integrators[2][2] = {
-      {"integrator={scheme: explicit}", "integrator={tolerance: 1e-5, precision: mixed}"},
-      {"integrator={scheme: explicit}", "integrator={tolerance: 1e-5, precision: double}"}};
+      {"integrator={scheme: explicit}", "integrator={stop: strain, tolerance: 1e-6, precision: mixed}"},
+      {"integrator={scheme: explicit}", "integrator={stop: strain, tolerance: 1e-6, precision: double}"}};
   const char *transfers[] = {"transfer={scheme: flip}", "transfer={scheme: apic, force: mls}"};
   for (int k = 0; k < 4; k++) {
     const bool explicit = k % 2 == 0;

@@ -1,6 +1,7 @@
 /* The conjugate residual solve on a system whose answer is known: H is diagonal, so (1 + factor d) v = v*,
- * node by node. It stops as soon as |r| <= tolerance |v*| in the mass norm, and not before; nodes in contact
- * keep v*; an indefinite operator is solved too. */
+ * node by node. It stops as soon as |r| <= tolerance |v*| in the mass norm, or tolerance times a scale, and
+ * not before; nodes in contact keep v*; an indefinite operator is solved too; the preconditioner changes the
+ * way and not the answer. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "solver/cr.h"
@@ -41,6 +42,11 @@ static void reduce_alone(void *context, struct exact_sum *sums, int count)
   (void)count;
 }
 
+static void end_alone(void *context)
+{
+  (void)context;
+}
+
 /* Random masses and v*; d between low and high; every n-th node in contact (0: none). */
 static void make(struct problem *p, int threads, double low, double high, int contact)
 {
@@ -79,20 +85,32 @@ static void destroy(struct problem *p)
   assert_int_equal(mem_balance(), 0);
 }
 
+static struct cr_system system_of(struct problem *p)
+{
+  return (struct cr_system){.grid = p->grid,
+                            .crew = &p->crew,
+                            .kernels = kernels_get(isa_detect()),
+                            .unknown = NODE_VELOCITY,
+                            .weight = NODE_MOMENTUM,
+                            .fixed = NODE_VELOCITY,
+                            .factor = factor,
+                            .owned_tiles = p->grid->tile_count,
+                            .context = p,
+                            .product = apply_diagonal,
+                            .reduce = reduce_alone,
+                            .reduce_begin = reduce_alone,
+                            .reduce_end = end_alone};
+}
+
+static void restart(struct problem *p)
+{
+  memcpy(p->grid->node[NODE_VELOCITY], p->start, (size_t)p->doubles * sizeof *p->start);
+}
+
 static struct cr_result solve(struct problem *p, double tolerance, int most)
 {
-  const struct cr_system system = {.grid = p->grid,
-                                   .crew = &p->crew,
-                                   .kernels = kernels_get(isa_detect()),
-                                   .unknown = NODE_VELOCITY,
-                                   .weight = NODE_MOMENTUM,
-                                   .fixed = NODE_VELOCITY,
-                                   .factor = factor,
-                                   .owned_tiles = p->grid->tile_count,
-                                   .context = p,
-                                   .product = apply_diagonal,
-                                   .reduce = reduce_alone};
-  memcpy(p->grid->node[NODE_VELOCITY], p->start, (size_t)p->doubles * sizeof *p->start);
+  const struct cr_system system = system_of(p);
+  restart(p);
   return cr_solve(&system, tolerance, most);
 }
 
@@ -154,6 +172,154 @@ static void test_at_rest(void **state)
   destroy(&p);
 }
 
+typedef struct cr_result solver(const struct cr_system *system, double tolerance, int most);
+static solver *const solvers[] = {cr_solve, cr_solve_pipelined};
+
+/* sqrt of the mass of the free nodes. */
+static double root_mass(const struct problem *p)
+{
+  double mass = 0.0;
+  for (int64_t k = 0; k < p->doubles; k += 4)
+    if (p->start[k] == 0.0) mass += p->grid->node[NODE_MOMENTUM][k];
+  return sqrt(mass);
+}
+
+static double start_norm(const struct problem *p)
+{
+  double norm = 0.0;
+  for (int64_t k = 0; k < p->doubles; k++)
+    if (k % 4 && p->start[k - k % 4] == 0.0)
+      norm += p->grid->node[NODE_MOMENTUM][k - k % 4] * p->start[k] * p->start[k];
+  return sqrt(norm);
+}
+
+/* The first |r| <= tolerance scale sqrt(mass) of the free nodes, and none before. */
+static void test_scale(void **state)
+{
+  (void)state;
+  static const double scale = 17.0;
+  for (int way = 0; way < 2; way++)
+    for (int contact = 0; contact <= 5; contact += 5) {
+      struct problem p;
+      make(&p, 1, 0.0, 100.0, contact);
+      struct cr_system system = system_of(&p);
+      system.stop = CR_STOP_SCALE;
+      system.scale = scale;
+      for (double tolerance = 1e-3; tolerance > 1e-9; tolerance *= 0.1) {
+        const double limit = tolerance * scale * root_mass(&p) / start_norm(&p);
+        restart(&p);
+        const struct cr_result whole = solvers[way](&system, tolerance, 500);
+        assert_true(whole.converged && whole.iterations > 0 && residual(&p) <= limit * (1.0 + 1e-5));
+        restart(&p);
+        const struct cr_result less = solvers[way](&system, tolerance, whole.iterations - 1);
+        assert_true(!less.converged && residual(&p) > limit * (1.0 - 1e-5));
+      }
+      destroy(&p);
+    }
+}
+
+/* Springs between neighbours along a row do not see that all move. */
+static void apply_springs(void *context, enum node_field in, enum node_field out)
+{
+  const struct problem *p = context;
+  const double *from = p->grid->node[in];
+  double *to = p->grid->node[out];
+  grid_clear(p->grid, out);
+  for (int64_t k = 0; k + 8 <= p->doubles; k += 4)
+    for (int64_t d = 1; d < 4; d++) {
+      const double force = p->diagonal[k] * (from[k + d] - from[k + 4 + d]);
+      to[k + d] += force;
+      to[k + 4 + d] -= force;
+    }
+}
+
+static void test_moving_frame(void **state)
+{
+  (void)state;
+  for (int way = 0; way < 2; way++) {
+    struct problem p;
+    make(&p, 1, 0.0, 100.0, 0);
+    struct cr_system system = system_of(&p);
+    system.product = apply_springs;
+    int iterations[2][2];
+    for (int moves = 0; moves < 2; moves++) {
+      for (int64_t k = 0; moves && k < p.doubles; k++)
+        if (k % 4) p.start[k] += 300.0;
+      for (int stop = 0; stop < 2; stop++) {
+        system.stop = stop ? CR_STOP_SCALE : CR_STOP_SIZE;
+        system.scale = 1.0;
+        restart(&p);
+        iterations[stop][moves] = solvers[way](&system, 1e-5, 500).iterations;
+      }
+    }
+    print_message("at rest and moving: %d and %d iterations by size, %d and %d by scale\n", iterations[0][0],
+                  iterations[0][1], iterations[1][0], iterations[1][1]);
+    assert_true(iterations[0][1] < iterations[0][0] && iterations[1][1] == iterations[1][0]);
+    destroy(&p);
+  }
+}
+
+/* The operator keeps momentum, and so must the preconditioned solve, wherever it stops. The pipelined solve
+ * finds its products by recurrences, which round: it keeps fewer digits. */
+static void test_momentum(void **state)
+{
+  (void)state;
+  for (int way = 0; way < 2; way++)
+    for (double tolerance = 0.1; tolerance > 1e-4; tolerance *= 0.1) {
+      struct problem p;
+      make(&p, 1, 0.0, 100.0, 0);
+      struct cr_system system = system_of(&p);
+      system.product = apply_springs;
+      system.has_diagonal = true;
+      system.diagonal = NODE_DIAGONAL;
+      for (int64_t k = 0; k < p.doubles; k += 4) p.grid->node[NODE_DIAGONAL][k] = 2.0 * p.diagonal[k];
+      restart(&p);
+      const struct cr_result result = solvers[way](&system, tolerance, 500);
+      double before[4] = {0.0}, lost[4] = {0.0};
+      for (int64_t k = 0; k < p.doubles; k++) {
+        const double mass = p.grid->node[NODE_MOMENTUM][k - k % 4];
+        before[k % 4] += mass * fabs(p.start[k]);
+        lost[k % 4] += mass * (p.grid->node[NODE_VELOCITY][k] - p.start[k]);
+      }
+      assert_true(result.converged && result.iterations > 0);
+      print_message("momentum lost, of %g: %.1e %.1e %.1e\n", before[1], lost[1], lost[2], lost[3]);
+      for (int d = 1; d < 4; d++) assert_true(fabs(lost[d]) < (way ? 1e-11 : 1e-14) * before[d]);
+      destroy(&p);
+    }
+}
+
+/* With all of the diagonal known each node is solved at once; with some of it the answer is the same. */
+static void test_preconditioner(void **state)
+{
+  (void)state;
+  for (int way = 0; way < 2; way++)
+    for (int contact = 0; contact <= 5; contact += 5)
+      for (int part = 0; part < 3; part++) {
+        struct problem p;
+        make(&p, 1, 0.0, 100.0, contact);
+        for (int64_t k = 0; k < p.doubles; k++)
+          if (k % 4 > 1) p.diagonal[k] = p.diagonal[k - k % 4 + 1]; /* alike in all three components */
+        struct cr_system system = system_of(&p);
+        restart(&p);
+        const int before = solvers[way](&system, 1e-9, 500).iterations;
+        system.has_diagonal = true;
+        system.diagonal = NODE_DIAGONAL;
+        for (int64_t k = 0; k < p.doubles; k += 4)
+          p.grid->node[NODE_DIAGONAL][k] = p.grid->node[NODE_MOMENTUM][k] * p.diagonal[k + 1] *
+                                           (part == 0   ? 1.0
+                                            : part == 1 ? 0.9
+                                                        : 0.0);
+        restart(&p);
+        const struct cr_result result = solvers[way](&system, 1e-9, 500);
+        print_message("diagonal, case %d: %d iterations, %d without\n", part, result.iterations, before);
+        assert_true(result.converged && residual(&p) <= 1e-9 * (1.0 + factor * 100.0));
+        if (part == 0) assert_int_equal(result.iterations, 1);
+        if (part == 1) assert_true(result.iterations < before / 2);
+        if (part == 2) assert_int_equal(result.iterations, before);
+        destroy(&p);
+      }
+}
+
 /* Threads and nothing else: the same bits. */
 static void test_threads(void **state)
 {
@@ -174,7 +340,10 @@ static void test_threads(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tolerance), cmocka_unit_test(test_at_rest),
-                                     cmocka_unit_test(test_threads)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tolerance),      cmocka_unit_test(test_at_rest),
+      cmocka_unit_test(test_scale),          cmocka_unit_test(test_moving_frame),
+      cmocka_unit_test(test_preconditioner), cmocka_unit_test(test_momentum),
+      cmocka_unit_test(test_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

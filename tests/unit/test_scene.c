@@ -115,7 +115,8 @@ static void defaults(void **state)
   assert_true(s->slab_axis == AXIS_AUTO && s->leave == LEAVE_REMOVE);
   assert_true(s->gravity[0] == 0.0 && s->gravity[1] == -9.81);
   assert_true(s->end == 1.0 && s->step == 0.0 && s->max_step == 5e-4 && s->cfl == 0.4 && s->cfl_sound == 0.3);
-  assert_true(s->frame_rate == 24.0 && s->beta == 1.0 && s->tolerance == 1e-4 && s->max_iterations == 200);
+  assert_true(s->frame_rate == 24.0 && s->beta == 1.0 && !s->stop_by_strain && s->tolerance == 1e-4 &&
+              !s->jacobi && s->max_iterations == 200);
   assert_true(s->scheme == SCHEME_FLIP && s->kernel == KERNEL_CUBIC && s->force == FORCE_MPM &&
               s->flip_fraction == 0.95);
   assert_int_equal(s->material_count, 1);
