@@ -9,20 +9,6 @@
  * Nodes are apart by component here: the 4 x 4 nodes of one node plane of a cell, y by z, are sixteen floats
  * of a component, one register of AVX-512 or two of AVX2. A particle's weights along y and z are multiplied
  * out once for both ways; x weights come one at a time. */
-#include "kernels/kernels.h"
-
-#if defined __AVX512F__
-
-/* The kernel of AVX2 serves these machines too: registers of sixteen floats were never run by us. */
-plane_kernel hessian_mixed_avx2, hessian_mixed_avx512;
-
-void hessian_mixed_avx512(void *arguments, struct worker *worker, int32_t plane)
-{
-  hessian_mixed_avx2(arguments, worker, plane);
-}
-
-#else
-
 #include "kernels/stencil.h"
 #include "material/tangent_single.h"
 
@@ -411,5 +397,3 @@ void KERNEL(hessian_mixed)(void *arguments, struct worker *worker, int32_t plane
   }
   scatter_plane_end(g, plane, a->out, p.q);
 }
-
-#endif
