@@ -102,7 +102,8 @@ static void read_stop(struct reader *r, const struct yaml_item *root, const stru
   static const char *const stops[] = {"velocity", "strain", NULL};
   if (!implicit || yaml_find(root, "heat")) {
     reader_refuse(r, map, "stop",
-                  implicit ? "with 'heat', whose solve has a measure of its own" : solves_nothing);
+                  yaml_find(root, "heat") ? "with 'heat', whose solve has a measure of its own"
+                                          : solves_nothing);
     return;
   }
   r->unwritten = true;
@@ -138,7 +139,8 @@ static void read_integrator(struct reader *r, const struct yaml_item *root, stru
   else if (yaml_find(map, "precision"))
     s->mixed = reader_choice(r, map, "precision", s->mixed, precisions) == 1;
   if (!implicit || yaml_find(root, "heat"))
-    reader_refuse(r, map, "preconditioner", implicit ? "with 'heat', whose solve has none" : why);
+    reader_refuse(r, map, "preconditioner",
+                  yaml_find(root, "heat") ? "with 'heat', whose solve has none" : why);
   else if (s->stop_by_strain || yaml_find(map, "preconditioner"))
     s->jacobi = reader_choice(r, map, "preconditioner", s->stop_by_strain, conditioners) == 1;
   reader_close(r);

@@ -71,7 +71,8 @@ static bool skip_empty(struct surface_ray *r, float upto)
     }
     const int32_t tile = volume_find(v, voxel);
     if (tile >= 0) return true;
-    r->at += leave_box(r, p, tile == -1 ? (float)VOLUME_TILE : 8.0f * VOLUME_TILE);
+    const float next = r->at + leave_box(r, p, tile == -1 ? (float)VOLUME_TILE : 8.0f * VOLUME_TILE);
+    r->at = next > r->at ? next : nextafterf(r->at, INFINITY); /* far away the way may be lost in rounding */
     r->value = 0.0f;
   }
   return false;

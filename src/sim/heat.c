@@ -33,7 +33,8 @@ void heat_begin(struct sim *sim)
 void heat_rasterise(struct sim *sim)
 {
   struct sim_heat *heat = &sim->heat;
-  heat->conduction = mem_reserve(heat->conduction, &heat->conduction_capacity, sim->p->count + LANES,
+  enum { MOST_LANES = 8 }; /* of any instruction set: whole registers are read from any particle on */
+  heat->conduction = mem_reserve(heat->conduction, &heat->conduction_capacity, sim->p->count + MOST_LANES,
                                  sizeof *heat->conduction);
   struct heat_arguments arguments = arguments_of(sim);
   const enum node_field fields[2] = {NODE_HEAT, NODE_SPACE};

@@ -459,10 +459,12 @@ char *instruments_save(const struct sim *sim)
   return save_map(sim, text, (size_t)(at - text));
 }
 
-/* A line of save_map(). */
-static void restore_place(struct sim *sim, const char *line)
+/* A line of save_map(), copied from the text: sscanf() takes the length of all that follows. */
+static void restore_place(struct sim *sim, const char *text)
 {
   struct map_node node = {.body = -1};
+  char line[1024];
+  snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
   char name[sizeof sim->scene->bodies->name];
   int length = 0;
   if (sscanf(line, "place %63s %d %d %d%n", name, &node.at[0], &node.at[1], &node.at[2], &length) != 4)

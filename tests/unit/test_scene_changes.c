@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,9 +125,27 @@ static int all_freed(void **state)
   return mem_balance() != 0;
 }
 
+/* What only looks at the snow may change between two starts. */
+static void test_looks(void **state)
+{
+  (void)state;
+  static const char *const keys[] = {"color: [1, 0, 0]", "measure: true", "pressure_map: true"};
+  for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+    char with[128];
+    struct scene_changes *c = NULL;
+    struct error err;
+    snprintf(with, sizeof with, "bodies:\n  - name: \"floor\"\n    %s\n", keys[k]);
+    assert_int_equal(scene_changes_create(&c, "bodies:\n  - name: \"floor\"\n", with, &err), FIRN_OK);
+    assert_int_equal(c->count, 1);
+    assert_int_equal(c->unsafe, 0);
+    scene_changes_destroy(&c);
+  }
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_order),
-                                     cmocka_unit_test(test_names), cmocka_unit_test(test_same)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_looks),
+                                     cmocka_unit_test(test_order), cmocka_unit_test(test_names),
+                                     cmocka_unit_test(test_same)};
   return cmocka_run_group_tests(tests, NULL, all_freed);
 }
