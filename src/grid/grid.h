@@ -51,7 +51,6 @@ enum node_field {
   NODE_A_DIRECTION,
   NODE_AA_RESIDUAL, /* and, of a pipelined solve, A A r and A A p */
   NODE_AA_DIRECTION,
-  NODE_DIAGONAL, /* the diagonal of a solve's operator B, where it is wanted; vectors 0 */
   NODE_STAR,     /* v* as the solve's measure; the temperature before the heat solve */
   NODE_RIGHT,    /* the right side of a solve that has one of its own */
   NODE_HEAT,     /* heat capacity C; C y with y = T - T_melt, conductivity S, liquid mass */

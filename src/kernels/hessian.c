@@ -1,6 +1,6 @@
 /* The product with the Hessian of the elastic energy: gather the gradient, apply the tangent, scatter, in one
  * pass over the particles (method.md, step 6). The principal axes of F_E were kept by P2G. */
-#include "kernels/stencil.h"
+#include "kernels/stiffness.h"
 
 static void snow_product(const struct kept *kept, int32_t s, const vd g[9], vd stress[9])
 {
@@ -101,5 +101,6 @@ void KERNEL(hessian)(void *arguments, struct worker *worker, int32_t plane)
       hessian_pass(t, w, plane, c, pass_end, end, g->node[a->in], &span, &continued, 3);
     c = pass_end;
   }
+  if (a->diagonal) add_stiffness(t, w->records[0], plane, w->q);
   scatter_plane_end(g, plane, a->out, w->q);
 }

@@ -9,7 +9,7 @@
  * Nodes are apart by component here: the 4 x 4 nodes of one node plane of a cell, y by z, are sixteen floats
  * of a component, one register of AVX-512 or two of AVX2. A particle's weights along y and z are multiplied
  * out once for both ways; x weights come one at a time. */
-#include "kernels/stencil.h"
+#include "kernels/stiffness.h"
 #include "material/tangent_single.h"
 
 enum {
@@ -395,5 +395,6 @@ void KERNEL(hessian_mixed)(void *arguments, struct worker *worker, int32_t plane
       mixed_pass(&p, c, pass_end, 3);
     c = pass_end;
   }
+  if (a->diagonal) add_stiffness(t, worker->work.records[0], plane, p.q);
   scatter_plane_end(g, plane, a->out, p.q);
 }

@@ -178,7 +178,6 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(g2p)             /* struct transfer: new state of its particles into t->next */                        \
   ROW(hessian)         /* struct hessian_arguments: out += H in, */                                          \
   ROW(hessian_mixed)   /* and in single precision but for the sums */                                        \
-  ROW(stiffness)       /* struct hessian_arguments: scalars of out += the mean diagonal of H */              \
   ROW(p2g_heat)        /* struct heat_arguments: heat and liquid mass to NODE_HEAT, space to NODE_SPACE */   \
   ROW(heat_product)    /* struct heat_arguments: out += conduction of in */                                  \
   ROW(g2p_heat)        /* struct heat_arguments: enthalpies, and all of liquid particles, into t->next */    \
@@ -196,7 +195,8 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(mix)         /* struct transfer: what FLIP gathers, before its g2p */                                  \
   ROW(cr_product)  /* struct cr_vectors: A r, and its dot products */                                        \
   ROW(cr_norm)     /* struct cr_vectors: <r,r> alone */                                                      \
-  ROW(cr_residual) /* struct cr_vectors: the first residual, <x,x> and W */                                  \
+  ROW(cr_stiffness) /* struct cr_vectors: sums of the scalars of ar and of M */                              \
+  ROW(cr_residual) /* struct cr_vectors: D, the first residual, <x,x>, M and M x */                          \
   ROW(cr_update)   /* struct cr_vectors: the next x, r, p and A p */                                         \
   ROW(cr_balance)  /* struct cr_vectors: x gives back the momentum that the preconditioner took */           \
   ROW(cr_step)     /* struct cr_vectors: all of a pipelined iteration, and its dot products */               \
@@ -212,6 +212,7 @@ struct hessian_arguments {
   struct transfer *transfer;
   enum node_field in, out;
   const unsigned char *solid; /* of each cell, whether it has solid particles; NULL: all have */
+  bool diagonal;              /* scalars of out += the mean diagonal of H (stiffness.h) */
 };
 
 /* Heat of one step. */
@@ -234,15 +235,15 @@ struct liquid_arguments {
 };
 
 /* The vectors of a conjugate residual solve, as they are in the grid's tiles. M is the scalar of `weight`, D
- * of `diagonal`, and W = M + factor D the weight of the inner product; a node whose scalar of `fixed` is not
- * 0 keeps x. Scalars of the others are 0. */
+ * that of `ap`, and W = M + factor D the weight of the inner product; a node whose scalar of `fixed` is not 0
+ * keeps x. Scalars of the others are 0. */
 struct cr_vectors {
   double *x, *r, *p, *ar, *ap;
   double *aar, *aap; /* pipelined: aar is the product of A r as it came, without I and W */
   const double *weight, *fixed;
-  const double *diagonal;        /* NULL: D is 0 */
   const double *right, *measure; /* NULL: the right side is x at the start */
   double factor;
+  double typical; /* nodes with M + factor B above M / typical are stiff; 1: none are */
   double a, b;
 };
 

@@ -86,7 +86,32 @@ static inline vm free_nodes(const double *fixed, int64_t k)
 /* D in all channels of its node. */
 static inline vd diagonal_at(const struct cr_vectors *c, int64_t k)
 {
-  return c->diagonal ? spread_scalar(c->diagonal, k) : vd_set(0.0);
+  return spread_scalar(c->ap, k);
+}
+
+/* D of the preconditioner: nought but for nodes that are stiffer than most. */
+static inline vd find_diagonal(const struct cr_vectors *c, vd mass, vd stiffness)
+{
+  const vd factor = vd_set(c->factor), whole = vd_fma(factor, stiffness, mass) * vd_set(c->typical);
+  const vm stiff = (mass >= vd_set(GRID_LEAST_MASS)) & (whole > mass);
+  return vd_select(stiff, (whole - mass) / factor, vd_set(0.0));
+}
+
+/* Sums the scalars of ar, and M. */
+void KERNEL(cr_stiffness)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct cr_vectors *c = arguments;
+  for (int32_t tile = begin; tile < end && worker->counts; tile++) {
+    vd stiffness = vd_set(0.0), mass = stiffness;
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const vm scalar = scalar_channel(k);
+      stiffness += (vd)((vm)vd_load_aligned(c->ar + k) & scalar);
+      mass += (vd)((vm)vd_load_aligned(c->weight + k) & scalar);
+    }
+    exact_add(&worker->sum[0], vd_sum(stiffness));
+    exact_add(&worker->sum[1], vd_sum(mass));
+  }
 }
 
 /* ar := free (r + factor W^-1 (ar - D r)); sums <r,r> with M, and <r,ar>, <ar,ar>, <ar,ap>. */
@@ -131,29 +156,36 @@ void KERNEL(cr_norm)(void *arguments, struct worker *worker, int32_t begin, int3
   }
 }
 
-/* r := free (-factor W^-1 ar); sums <x,x> with M over the free nodes, and over the others, and M over the
- * free. */
+/* D from the scalars of ar; r := free (-factor W^-1 ar); sums <x,x> with M over the free nodes, and over the
+ * others, and M and M x over the free. */
 void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   const struct cr_vectors *c = arguments;
   for (int32_t tile = begin; tile < end; tile++) {
-    vd sum = vd_set(0.0), held = sum, heavy = sum;
+    vd sum = vd_set(0.0), held = sum, heavy = sum, moment[NODE_PARTS];
+    for (int part = 0; part < NODE_PARTS; part++) moment[part] = sum;
     const int64_t first = (int64_t)tile * TILE_DOUBLES;
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
       const vd x = vd_load_aligned(c->x + k), zero = vd_set(0.0), mass = spread_scalar(c->weight, k);
       const vm is_free = free_nodes(c->fixed, k);
-      const vd whole = vd_fma(vd_set(c->factor), diagonal_at(c, k), mass);
-      const vd residual = -vd_set(c->factor) * inverse_of(whole) * vd_load_aligned(c->ar + k);
+      const vd d = find_diagonal(c, mass, spread_scalar(c->ar, k)), whole = vd_fma(vd_set(c->factor), d, mass);
+      const vd residual =
+          -vd_set(c->factor) * inverse_of(whole) * vector_part(vd_load_aligned(c->ar + k), k);
+      vd_store_aligned(c->ap + k, (vd)((vm)d & scalar_channel(k)));
       vd_store_aligned(c->r + k, vd_select(is_free, residual, zero));
       const vd all = mass * vector_part(x, k);
       sum = vd_fma(vd_select(is_free, mass * x, zero), x, sum);
       held = vd_fma(vd_select(is_free, zero, all), x, held);
       heavy += vd_select(is_free, vd_select(scalar_channel(k), mass, zero), zero);
+      moment[k / LANES % NODE_PARTS] += vd_select(is_free, all, zero);
     }
     if (!worker->counts) continue;
+    double channels[4];
+    for (int part = 0; part < NODE_PARTS; part++) vd_fold(moment[part], channels + part * LANES);
     exact_add(&worker->sum[0], vd_sum(sum));
     exact_add(&worker->sum[1], vd_sum(held));
     exact_add(&worker->sum[2], vd_sum(heavy));
+    for (int d = 0; d < 3; d++) exact_add(&worker->sum[3 + d], channels[1 + d]);
   }
 }
 
@@ -166,9 +198,10 @@ void KERNEL(cr_update)(void *arguments, struct worker *worker, int32_t begin, in
   for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
     const vd r = vd_load_aligned(c->r + k);
     const vd p = vd_fma(b, vd_load_aligned(c->p + k), r);
-    const vd ap = vd_fma(b, vd_load_aligned(c->ap + k), vd_load_aligned(c->ar + k));
+    const vd before = vd_load_aligned(c->ap + k);
+    const vd ap = vector_part(vd_fma(b, before, vd_load_aligned(c->ar + k)), k);
     vd_store_aligned(c->p + k, p);
-    vd_store_aligned(c->ap + k, ap);
+    vd_store_aligned(c->ap + k, vd_select(scalar_channel(k), before, ap));
     vd_store_aligned(c->x + k, vd_fma(a, p, vd_load_aligned(c->x + k)));
     vd_store_aligned(c->r + k, vd_fma(-a, ap, r));
   }
@@ -225,12 +258,13 @@ void KERNEL(cr_step)(void *arguments, struct worker *worker, int32_t begin, int3
       const vd rest = vd_fma(-d, ar, vd_load_aligned(c->aar + k));
       const vd product = vd_fma(factor * inverse_of(m), rest, ar);
       const vd aar = vd_select(free_nodes(c->fixed, k), product, vd_set(0.0));
-      const vd p = vd_fma(b, vd_load_aligned(c->p + k), r), ap = vd_fma(b, vd_load_aligned(c->ap + k), ar),
+      const vd before = vd_load_aligned(c->ap + k);
+      const vd p = vd_fma(b, vd_load_aligned(c->p + k), r), ap = vector_part(vd_fma(b, before, ar), k),
                aap = vd_fma(b, vd_load_aligned(c->aap + k), aar);
       r = vd_fma(-a, ap, r);
       ar = vd_fma(-a, aap, ar);
       vd_store_aligned(c->p + k, p);
-      vd_store_aligned(c->ap + k, ap);
+      vd_store_aligned(c->ap + k, vd_select(scalar_channel(k), before, ap));
       vd_store_aligned(c->aap + k, aap);
       vd_store_aligned(c->x + k, vd_fma(a, p, vd_load_aligned(c->x + k)));
       vd_store_aligned(c->r + k, r);

@@ -248,17 +248,18 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
     t.product_exchange =
         fmax(0.0, once - speed->product * hidden_units(p, c, from, to, left, right, &product_cost));
   }
-  t.bytes = model_sent(p, slabs, r) * (fields + c->jacobi + products);
-  t.messages = sides * (fields + c->jacobi + products + 2.0);
+  t.bytes = model_sent(p, slabs, r) * (fields + products);
+  t.messages = sides * (fields + products + 2.0);
   t.memory = bytes_a_rank + bytes_a_particle * whole.particles +
-             (bytes_a_node + (2 * c->pipelined + c->jacobi) * field_bytes_a_node) * tiles * TILE_NODES;
+             (bytes_a_node + 2 * c->pipelined * field_bytes_a_node) * tiles * TILE_NODES;
   return t;
 }
 
-/* Sums besides the solve's: two that judge a step and one for the cuts. */
-static double step_sums(const struct profile *p, const struct talk *talk)
+/* Sums besides the solve's iterations: two that judge a step, one for the cuts, one for the diagonal. */
+static double step_sums(const struct profile *p, const struct model_case *c, const struct talk *talk)
 {
   return curve_at(&talk->sum, 6.0 * 8.0) + curve_at(&talk->sum, 11.0 * sum_bytes) +
+         (c->jacobi ? curve_at(&talk->sum, 2.0 * sum_bytes) : 0.0) +
          curve_at(&talk->sum, 8.0 * (2.0 * p->planes + p->support - 1));
 }
 
@@ -290,8 +291,8 @@ void model_predict(const struct profile *p, const struct model_speed *speed, con
   double sum = curve_at(&talk.sum, 4.0 * sum_bytes);
   if (c->pipelined) sum = fmax(0.0, sum - hidden);
   const bool alone = slabs->count == 1 && c->ranks == 1;
-  out->sum_count = alone ? 0.0 : 3.0 + solver_sums;
-  out->sums = alone ? 0.0 : step_sums(p, &talk) + solver_sums * sum;
+  out->sum_count = alone ? 0.0 : 3.0 + c->jacobi + solver_sums;
+  out->sums = alone ? 0.0 : step_sums(p, c, &talk) + solver_sums * sum;
   out->step = most_step + products * most_product + out->sums;
   out->exchange = out->step - out->work - out->sums;
   const struct share all = {(double)p->all_particles, (double)p->all_cells, (double)p->all_tiles};

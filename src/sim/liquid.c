@@ -643,7 +643,7 @@ static void product_plane(void *arguments, struct worker *worker, int32_t plane)
 static void apply_whole(struct sim *sim, enum node_field in, enum node_field out)
 {
   const bool solid = sim->scene->beta > 0.0 && sim->totals.particles > sim->heat.count;
-  struct hessian_arguments hessian = {&sim->transfer, in, out, sim->heat.cell_solid};
+  struct hessian_arguments hessian = {&sim->transfer, in, out, sim->heat.cell_solid, false};
   struct liquid_arguments liquid = arguments_of(sim);
   liquid.in = in;
   liquid.out = NODE_PRESSURE;

@@ -51,21 +51,22 @@ static void update_velocities(struct sim *sim, double *clock)
   sim_end_phase(sim, PHASE_NODES, clock);
 }
 
-static void apply_hessian(void *context, enum node_field in, enum node_field out)
+static void multiply(struct sim *sim, enum node_field in, enum node_field out, bool diagonal)
 {
-  struct sim *sim = context;
-  struct hessian_arguments arguments = {&sim->transfer, in, out, NULL};
+  struct hessian_arguments arguments = {&sim->transfer, in, out, NULL, diagonal};
   sim->crew.label = "product planes";
   sim_scatter(sim, sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian, &arguments,
               &out, 1);
 }
 
-static void find_diagonal(struct sim *sim)
+static void apply_hessian(void *context, enum node_field in, enum node_field out)
 {
-  const enum node_field out = NODE_DIAGONAL;
-  struct hessian_arguments arguments = {&sim->transfer, out, out, NULL};
-  sim->crew.label = "diagonal planes";
-  sim_scatter(sim, sim->kernels->stiffness, &arguments, &out, 1);
+  multiply(context, in, out, false);
+}
+
+static void apply_with_diagonal(void *context, enum node_field in, enum node_field out)
+{
+  multiply(context, in, out, true);
 }
 
 static void reduce_dots(void *context, struct exact_sum *sums, int count)
@@ -109,11 +110,10 @@ static bool snow_solve(struct sim *sim, double dt)
   system.weight = NODE_MOMENTUM;
   system.stop = sim->scene->stop_by_strain ? CR_STOP_SCALE : CR_STOP_SIZE;
   system.scale = sim->scene->spacing / dt; /* a velocity that strains a cell by 1 in the step */
+  system.least = vec_norm(sim->scene->gravity) * dt;
   system.factor = sim->scene->beta * dt * dt;
   system.product = apply_hessian;
-  system.has_diagonal = sim->scene->jacobi;
-  system.diagonal = NODE_DIAGONAL;
-  if (system.has_diagonal) find_diagonal(sim);
+  if (sim->scene->jacobi) system.first_product = apply_with_diagonal;
   const struct cr_result result = (sim->scene->pipelined ? cr_solve_pipelined : cr_solve)(
       &system, sim->scene->tolerance, sim->scene->max_iterations);
   sim->report.iterations += result.iterations;

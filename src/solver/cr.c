@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOT_WEIGHT, DOTS };
+enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOT_WEIGHT, DOT_SUM, DOTS = DOT_SUM + 3 };
 
 static const double held_part = 0.01; /* of |v*| over all nodes, which the free ones count for at least */
+static const double slow_part = 1e-3; /* of what moves, beyond which CR_STOP_SCALE leaves no residual */
 
 static struct cr_vectors vectors_of(const struct cr_system *s)
 {
@@ -19,9 +20,25 @@ static struct cr_vectors vectors_of(const struct cr_system *s)
                              .right = s->has_right ? node[s->right] : NULL,
                              .measure = s->has_right ? node[s->measure] : NULL,
                              .weight = node[s->weight],
-                             .diagonal = s->has_diagonal ? node[s->diagonal] : NULL,
                              .fixed = node[s->fixed],
+                             .typical = 1.0,
                              .factor = s->factor};
+}
+
+/* The first product, and how stiff the nodes are on the mean. */
+static void begin_products(const struct cr_system *s, struct cr_vectors *v)
+{
+  if (!s->first_product) {
+    s->product(s->context, s->unknown, NODE_A_RESIDUAL);
+    return;
+  }
+  enum { STIFFNESS, WEIGHT, SUMS };
+  struct exact_sum sums[SUMS] = {{{0}}};
+  s->first_product(s->context, s->unknown, NODE_A_RESIDUAL);
+  crew_tiles(s->crew, s->grid, s->kernels->cr_stiffness, v, s->owned_tiles, sums, SUMS);
+  s->reduce(s->context, sums, SUMS);
+  const double weight = exact_value(&sums[WEIGHT]);
+  if (weight > 0.0) v->typical = 1.0 / (1.0 + s->factor * exact_value(&sums[STIFFNESS]) / weight);
 }
 
 /* A r and the dot products, in one pass over the nodes. */
@@ -37,8 +54,8 @@ static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms
   grid_clear(s->grid, NODE_RESIDUAL);
   grid_clear(s->grid, NODE_DIRECTION);
   grid_clear(s->grid, NODE_A_DIRECTION);
-  s->product(s->context, s->unknown, NODE_A_RESIDUAL);
   struct cr_vectors v = vectors_of(s);
+  begin_products(s, &v);
   crew_tiles(s->crew, s->grid, s->has_right ? s->kernels->cr_begin : s->kernels->cr_residual, &v,
              s->owned_tiles, norms, DOTS - DOT_NORM);
   if (s->project) s->project(s->context, NODE_RESIDUAL);
@@ -79,14 +96,28 @@ static bool judge(struct progress *p, const struct exact_sum dots[DOTS])
   return true;
 }
 
+/* |b - mean b|^2 over the free nodes. */
+static double spread_of(const struct exact_sum dots[DOTS])
+{
+  double spread = exact_value(&dots[DOT_NORM]);
+  const double weight = exact_value(&dots[DOT_WEIGHT]);
+  for (int d = 0; d < 3 && weight > 0.0; d++) {
+    const double sum = exact_value(&dots[DOT_SUM + d]);
+    spread -= sum * sum / weight;
+  }
+  return fmax(spread, 0.0);
+}
+
 /* What the residual is measured by. |b| over the free nodes is nothing where they rest and a body moves, and
  * no residual would be small beside it: then it is a part of what the body gives the nodes it holds. */
-static double measure_of(const struct cr_system *s, const struct exact_sum dots[DOTS])
+static double measure_of(const struct cr_system *s, double tolerance, const struct exact_sum dots[DOTS])
 {
   const double of_free = exact_value(&dots[DOT_NORM]), held = exact_value(&dots[DOT_HELD]);
   if (s->has_right) return sqrt(of_free + held);
-  if (s->stop == CR_STOP_SCALE) return s->scale * sqrt(exact_value(&dots[DOT_WEIGHT]));
-  return fmax(sqrt(of_free), held_part * sqrt(of_free + held));
+  if (s->stop == CR_STOP_SIZE) return fmax(sqrt(of_free), held_part * sqrt(of_free + held));
+  const double size = sqrt(exact_value(&dots[DOT_WEIGHT])), spread = spread_of(dots);
+  const double moving = fmax(fmax(sqrt(spread), held_part * sqrt(held)), s->least * size);
+  return fmin(s->scale * size, slow_part * moving / tolerance);
 }
 
 /* Judges the first residual, as the first look at the sums of an iteration would. */
@@ -97,7 +128,7 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
   for (int k = 0; k < DOTS; k++) sums[k] = dots[k];
   crew_tiles(s->crew, s->grid, s->kernels->cr_norm, v, s->owned_tiles, &sums[DOT_RR], 1);
   s->reduce(s->context, sums, DOTS);
-  const double norm = measure_of(s, sums), residual = sqrt(exact_value(&sums[DOT_RR]));
+  const double norm = measure_of(s, p->tolerance, sums), residual = sqrt(exact_value(&sums[DOT_RR]));
   p->result.residual = norm > 0.0 ? residual / norm : 0.0;
   p->result.converged = residual <= p->tolerance * norm;
   return p->result.converged;
@@ -106,7 +137,7 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
 /* The preconditioner knows nothing of momentum, which the operator keeps: what x lacks of it is made up. */
 static struct cr_result finish(const struct cr_system *s, struct cr_vectors *v, const struct progress *p)
 {
-  if (s->has_diagonal && p->result.iterations > 0)
+  if (s->first_product && p->result.iterations > 0)
     crew_tiles(s->crew, s->grid, s->kernels->cr_balance, v, s->owned_tiles, NULL, 0);
   return p->result;
 }
@@ -119,7 +150,7 @@ struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_i
   if (s->may_be_solved && is_solved(s, &v, &progress, dots)) return progress.result;
   apply(s, &v, dots);
   s->reduce(s->context, dots, DOTS);
-  progress.norm = measure_of(s, dots);
+  progress.norm = measure_of(s, tolerance, dots);
   while (judge(&progress, dots)) {
     update(s, &v, progress.a, progress.b);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
@@ -141,7 +172,7 @@ struct cr_result cr_solve_pipelined(const struct cr_system *s, double tolerance,
     s->reduce_begin(s->context, dots, count);
     s->product(s->context, NODE_A_RESIDUAL, NODE_AA_RESIDUAL);
     s->reduce_end(s->context);
-    if (count == DOTS) progress.norm = measure_of(s, dots);
+    if (count == DOTS) progress.norm = measure_of(s, tolerance, dots);
     if (!judge(&progress, dots)) return finish(s, &v, &progress);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
     v.a = progress.a;

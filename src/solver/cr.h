@@ -18,7 +18,8 @@ enum cr_stop {
   /* max(|b|, 0.01 |b| over all nodes): the floor counts only where the free nodes all but rest and others are
    * moved by a body. What moves as a whole is solved the less exactly the faster it moves. */
   CR_STOP_SIZE,
-  /* scale sqrt(sum W): the same whatever moves, and how fast. */
+  /* scale sqrt(sum W): the same whatever moves, and how fast. And |r| must not be above a thousandth of
+   * max(|b - mean b|, least sqrt(sum W)), since what moves slowly would not be solved at all otherwise. */
   CR_STOP_SCALE
 };
 
@@ -28,9 +29,6 @@ struct cr_system {
   const struct kernels *kernels;
   enum node_field unknown; /* the solve starts here, with x = b, and leaves its result here */
   enum node_field weight;  /* its scalar is W */
-  /* Jacobi's preconditioner: the scalar of `diagonal` is (about) that of B, not below 0. */
-  bool has_diagonal;
-  enum node_field diagonal;
   enum node_field fixed; /* nodes whose scalar is not 0 here keep their x */
   /* The right side is x at the start, or, with has_right, a field of its own. Then the solve starts at x as
    * it is and stops at |r| <= tolerance sqrt(|measure|^2 + |right|^2) over the free nodes. */
@@ -40,12 +38,16 @@ struct cr_system {
    * all ranks more, and a product less where it is. Changes no bit. */
   bool may_be_solved;
   enum cr_stop stop; /* without has_right */
-  double scale;      /* of CR_STOP_SCALE, in units of x */
+  double scale, least; /* of CR_STOP_SCALE, in units of x */
   double factor;
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
   void *context;
   void (*product)(void *context, enum node_field in,
                   enum node_field out); /* out = B in, complete on shared planes */
+  /* Jacobi's preconditioner, or NULL: the first product, with (about) the diagonal of B, not below 0, in the
+   * scalars of out. Nodes that are stiffer than the mean are scaled down to it, and only these: a residual of
+   * the others is what it is without a preconditioner, so slow modes are solved as exactly. */
+  void (*first_product)(void *context, enum node_field in, enum node_field out);
   void (*reduce)(void *context, struct exact_sum *sums, int count); /* over all ranks */
   /* Nodes that may move in some directions only: takes the others out of a field. The product does so with
    * its result by itself. NULL: there are none. */

@@ -56,7 +56,7 @@ static void product(struct sim *sim, double flight)
 {
   static const enum node_field fields[2] = {NODE_MOMENTUM, NODE_VELOCITY};
   struct grid *g = sim->mesh.grid;
-  struct hessian_arguments arguments = {&sim->transfer, NODE_RESIDUAL, NODE_A_RESIDUAL, NULL};
+  struct hessian_arguments arguments = {&sim->transfer, NODE_RESIDUAL, NODE_A_RESIDUAL, NULL, false};
   const enum node_field out = NODE_A_RESIDUAL;
   crew_begin(&sim->crew);
   sim_scatter(sim, sim->kernels->p2g, &sim->transfer, fields, transfer_is_fused(&sim->transfer) ? 1 : 2);

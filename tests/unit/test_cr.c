@@ -35,6 +35,17 @@ static void apply_diagonal(void *context, enum node_field in, enum node_field ou
     p->grid->node[out][k] = k % 4 ? momentum[k - k % 4] * p->diagonal[k] * from[k] : 0.0;
 }
 
+/* The diagonals that are told to the solver, for the two products below. */
+static double told; /* of the true one */
+
+static void apply_diagonal_first(void *context, enum node_field in, enum node_field out)
+{
+  const struct problem *p = context;
+  apply_diagonal(context, in, out);
+  for (int64_t k = 0; k < p->doubles; k += 4)
+    p->grid->node[out][k] = told * p->grid->node[NODE_MOMENTUM][k] * p->diagonal[k + 1];
+}
+
 static void reduce_alone(void *context, struct exact_sum *sums, int count)
 {
   (void)context;
@@ -193,7 +204,25 @@ static double start_norm(const struct problem *p)
   return sqrt(norm);
 }
 
-/* The first |r| <= tolerance scale sqrt(mass) of the free nodes, and none before. */
+/* |v* - mean v*| over the free nodes. */
+static double start_spread(const struct problem *p)
+{
+  double spread = 0.0, mean[4] = {0.0};
+  const double mass = root_mass(p) * root_mass(p);
+  for (int pass = 0; pass < 2; pass++)
+    for (int64_t k = 0; k < p->doubles; k++) {
+      if (k % 4 == 0 || p->start[k - k % 4] != 0.0) continue;
+      const double weight = p->grid->node[NODE_MOMENTUM][k - k % 4], off = p->start[k] - mean[k % 4];
+      if (pass == 0)
+        mean[k % 4] += weight * p->start[k] / mass;
+      else
+        spread += weight * off * off;
+    }
+  return sqrt(spread);
+}
+
+/* The first |r| <= tolerance scale sqrt(mass) of the free nodes, and none before; at least so exact that it is
+ * small beside what moves, or beside what counts as moving. */
 static void test_scale(void **state)
 {
   (void)state;
@@ -205,8 +234,12 @@ static void test_scale(void **state)
       struct cr_system system = system_of(&p);
       system.stop = CR_STOP_SCALE;
       system.scale = scale;
+      for (int64_t k = 0; k < p.doubles; k++)
+        if (k % 4 == 2) p.start[k] += 3.0; /* all move, and that does not count */
       for (double tolerance = 1e-3; tolerance > 1e-9; tolerance *= 0.1) {
-        const double limit = tolerance * scale * root_mass(&p) / start_norm(&p);
+        system.least = tolerance > 5e-4 ? 5.0 : 0.0;
+        const double moving = fmax(start_spread(&p), system.least * root_mass(&p));
+        const double limit = fmin(tolerance * scale * root_mass(&p), 1e-3 * moving) / start_norm(&p);
         restart(&p);
         const struct cr_result whole = solvers[way](&system, tolerance, 500);
         assert_true(whole.converged && whole.iterations > 0 && residual(&p) <= limit * (1.0 + 1e-5));
@@ -231,6 +264,13 @@ static void apply_springs(void *context, enum node_field in, enum node_field out
       to[k + d] += force;
       to[k + 4 + d] -= force;
     }
+}
+
+static void apply_springs_first(void *context, enum node_field in, enum node_field out)
+{
+  const struct problem *p = context;
+  apply_springs(context, in, out);
+  for (int64_t k = 0; k < p->doubles; k += 4) p->grid->node[out][k] = 2.0 * p->diagonal[k];
 }
 
 static void test_moving_frame(void **state)
@@ -270,9 +310,7 @@ static void test_momentum(void **state)
       make(&p, 1, 0.0, 100.0, 0);
       struct cr_system system = system_of(&p);
       system.product = apply_springs;
-      system.has_diagonal = true;
-      system.diagonal = NODE_DIAGONAL;
-      for (int64_t k = 0; k < p.doubles; k += 4) p.grid->node[NODE_DIAGONAL][k] = 2.0 * p.diagonal[k];
+      system.first_product = apply_springs_first;
       restart(&p);
       const struct cr_result result = solvers[way](&system, tolerance, 500);
       double before[4] = {0.0}, lost[4] = {0.0};
@@ -288,7 +326,8 @@ static void test_momentum(void **state)
     }
 }
 
-/* With all of the diagonal known each node is solved at once; with some of it the answer is the same. */
+/* A few nodes that are far stiffer than the rest cost iterations; known to the solver, they cost none. What it
+ * is told need not be exact, and without stiff nodes it makes no difference. */
 static void test_preconditioner(void **state)
 {
   (void)state;
@@ -296,25 +335,24 @@ static void test_preconditioner(void **state)
     for (int contact = 0; contact <= 5; contact += 5)
       for (int part = 0; part < 3; part++) {
         struct problem p;
-        make(&p, 1, 0.0, 100.0, contact);
-        for (int64_t k = 0; k < p.doubles; k++)
-          if (k % 4 > 1) p.diagonal[k] = p.diagonal[k - k % 4 + 1]; /* alike in all three components */
+        make(&p, 1, 1.0, 2.0, contact);
         struct cr_system system = system_of(&p);
         restart(&p);
+        const int soft = solvers[way](&system, 1e-9, 500).iterations;
+        for (int64_t k = 0; k < p.doubles; k += 4) {
+          if (k / 4 % 64 == 3) p.diagonal[k] *= 1000.0 * rng_uniform(4, (uint64_t)k, 0);
+          for (int d = 1; d < 4; d++) p.diagonal[k + d] = p.diagonal[k];
+        }
+        restart(&p);
         const int before = solvers[way](&system, 1e-9, 500).iterations;
-        system.has_diagonal = true;
-        system.diagonal = NODE_DIAGONAL;
-        for (int64_t k = 0; k < p.doubles; k += 4)
-          p.grid->node[NODE_DIAGONAL][k] = p.grid->node[NODE_MOMENTUM][k] * p.diagonal[k + 1] *
-                                           (part == 0   ? 1.0
-                                            : part == 1 ? 0.9
-                                                        : 0.0);
+        system.first_product = apply_diagonal_first;
+        told = part == 0 ? 1.0 : part == 1 ? 0.9 : 0.0;
         restart(&p);
         const struct cr_result result = solvers[way](&system, 1e-9, 500);
-        print_message("diagonal, case %d: %d iterations, %d without\n", part, result.iterations, before);
-        assert_true(result.converged && residual(&p) <= 1e-9 * (1.0 + factor * 100.0));
-        if (part == 0) assert_int_equal(result.iterations, 1);
-        if (part == 1) assert_true(result.iterations < before / 2);
+        print_message("diagonal, case %d: %d iterations, %d without, %d without stiff nodes\n", part,
+                      result.iterations, before, soft);
+        assert_true(result.converged && residual(&p) <= 1e-9 * (1.0 + factor * 2000.0));
+        if (part < 2) assert_true(result.iterations < 2 * soft && result.iterations < before / 3);
         if (part == 2) assert_int_equal(result.iterations, before);
         destroy(&p);
       }

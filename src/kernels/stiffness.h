@@ -2,6 +2,9 @@
  * its 3 x 3 block's diagonal, sum over particles of K |grad w|^2 with K the tangent's mean over all
  * directions of motion and gradient, (lambda + 4 mu) / 3 for small strains. A preconditioner need not be
  * exact, and must be positive: K is not below nought. */
+#ifndef FIRN_KERNELS_STIFFNESS_H
+#define FIRN_KERNELS_STIFFNESS_H
+
 #include "kernels/cell.h"
 
 /* Times V0, of the particles [s, s + LANES) in order. */
@@ -85,16 +88,11 @@ static void add_scalars(const struct cell_place *place, int32_t foot_count, cons
   }
 }
 
-void KERNEL(stiffness)(void *arguments, struct worker *worker, int32_t plane)
+/* Adds the diagonal of one plane of cells to the scalars of its tiles q. */
+static void add_stiffness(const struct transfer *t, struct records *rec, int32_t plane, double *q)
 {
-  const struct hessian_arguments *h = arguments;
-  const struct transfer *t = h->transfer;
-  struct grid *g = t->grid;
-  struct records *rec = worker->work.records[0];
-  double *q = worker->work.q;
+  const struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  if (g->plane_cell[plane] == end) return;
-  memset(q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
   const double scale = stencil_scale(&g->geometry, linear);
   for (int32_t cell = g->plane_cell[plane]; cell < end; cell++) {
@@ -115,5 +113,6 @@ void KERNEL(stiffness)(void *arguments, struct worker *worker, int32_t plane)
     }
     add_scalars(&place, foot_count, nodes, q);
   }
-  scatter_plane_end(g, plane, h->out, q);
 }
+
+#endif
