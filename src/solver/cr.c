@@ -25,20 +25,15 @@ static struct cr_vectors vectors_of(const struct cr_system *s)
                              .factor = s->factor};
 }
 
-/* The first product, and how stiff the nodes are on the mean. */
-static void begin_products(const struct cr_system *s, struct cr_vectors *v)
+/* M / (M + factor B) of all nodes together, B the diagonal that is in the scalars of ar. */
+static double typical_of(const struct cr_system *s, struct cr_vectors *v)
 {
-  if (!s->first_product) {
-    s->product(s->context, s->unknown, NODE_A_RESIDUAL);
-    return;
-  }
   enum { STIFFNESS, WEIGHT, SUMS };
   struct exact_sum sums[SUMS] = {{{0}}};
-  s->first_product(s->context, s->unknown, NODE_A_RESIDUAL);
   crew_tiles(s->crew, s->grid, s->kernels->cr_stiffness, v, s->owned_tiles, sums, SUMS);
   s->reduce(s->context, sums, SUMS);
   const double weight = exact_value(&sums[WEIGHT]);
-  if (weight > 0.0) v->typical = 1.0 / (1.0 + s->factor * exact_value(&sums[STIFFNESS]) / weight);
+  return weight > 0.0 ? 1.0 / (1.0 + s->factor * exact_value(&sums[STIFFNESS]) / weight) : 1.0;
 }
 
 /* A r and the dot products, in one pass over the nodes. */
@@ -54,8 +49,9 @@ static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms
   grid_clear(s->grid, NODE_RESIDUAL);
   grid_clear(s->grid, NODE_DIRECTION);
   grid_clear(s->grid, NODE_A_DIRECTION);
+  (s->first_product ? s->first_product : s->product)(s->context, s->unknown, NODE_A_RESIDUAL);
   struct cr_vectors v = vectors_of(s);
-  begin_products(s, &v);
+  if (s->first_product) v.typical = typical_of(s, &v);
   crew_tiles(s->crew, s->grid, s->has_right ? s->kernels->cr_begin : s->kernels->cr_residual, &v,
              s->owned_tiles, norms, DOTS - DOT_NORM);
   if (s->project) s->project(s->context, NODE_RESIDUAL);
