@@ -95,7 +95,8 @@ static const char solves_nothing[] = "with the explicit scheme, which solves not
 /* Default tolerances: of the velocities that a solve starts from, and of a cell's strain in a step. */
 static const double velocity_tolerance = 1e-4, strain_tolerance = 1e-5;
 
-/* `velocity` is not written: the hashes of older scenes hold. */
+/* By strain, unless the scene gives a tolerance alone: that is one of velocities, as it was in older scenes.
+ * `velocity` is not written, so that the hashes of these hold. */
 static void read_stop(struct reader *r, const struct yaml_item *root, const struct yaml_item *map,
                       bool implicit, struct scene *s)
 {
@@ -107,7 +108,7 @@ static void read_stop(struct reader *r, const struct yaml_item *root, const stru
     return;
   }
   r->unwritten = true;
-  s->stop_by_strain = reader_choice(r, map, "stop", 0, stops) == 1;
+  s->stop_by_strain = reader_choice(r, map, "stop", !yaml_find(map, "tolerance"), stops) == 1;
   r->unwritten = false;
   if (s->stop_by_strain) reader_write(r, "stop: %s", stops[1]);
 }

@@ -18,8 +18,8 @@ enum cr_stop {
   /* max(|b|, 0.01 |b| over all nodes): the floor counts only where the free nodes all but rest and others are
    * moved by a body. What moves as a whole is solved the less exactly the faster it moves. */
   CR_STOP_SIZE,
-  /* scale sqrt(sum W): the same whatever moves, and how fast. And |r| must not be above a thousandth of
-   * max(|b - mean b|, least sqrt(sum W)), since what moves slowly would not be solved at all otherwise. */
+  /* scale sqrt(sum W): the same whatever moves, and how fast. Where it is less, 100 times what moves,
+   * max(|b - mean b|, least sqrt(sum W)): slow motion would not be solved at all otherwise. */
   CR_STOP_SCALE
 };
 

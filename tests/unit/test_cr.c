@@ -226,20 +226,19 @@ static double start_spread(const struct problem *p)
 static void test_scale(void **state)
 {
   (void)state;
-  static const double scale = 17.0;
   for (int way = 0; way < 2; way++)
     for (int contact = 0; contact <= 5; contact += 5) {
       struct problem p;
       make(&p, 1, 0.0, 100.0, contact);
       struct cr_system system = system_of(&p);
       system.stop = CR_STOP_SCALE;
-      system.scale = scale;
       for (int64_t k = 0; k < p.doubles; k++)
         if (k % 4 == 2) p.start[k] += 3.0; /* all move, and that does not count */
       for (double tolerance = 1e-3; tolerance > 1e-9; tolerance *= 0.1) {
-        system.least = tolerance > 5e-4 ? 5.0 : 0.0;
+        system.scale = tolerance > 5e-6 ? 17.0 : 900.0;
+        system.least = tolerance > 5e-8 ? 0.0 : 2.0;
         const double moving = fmax(start_spread(&p), system.least * root_mass(&p));
-        const double limit = fmin(tolerance * scale * root_mass(&p), 1e-3 * moving) / start_norm(&p);
+        const double limit = tolerance * fmin(system.scale * root_mass(&p), 100.0 * moving) / start_norm(&p);
         restart(&p);
         const struct cr_result whole = solvers[way](&system, tolerance, 500);
         assert_true(whole.converged && whole.iterations > 0 && residual(&p) <= limit * (1.0 + 1e-5));
