@@ -115,8 +115,8 @@ static void defaults(void **state)
   assert_true(s->slab_axis == AXIS_AUTO && s->leave == LEAVE_REMOVE);
   assert_true(s->gravity[0] == 0.0 && s->gravity[1] == -9.81);
   assert_true(s->end == 1.0 && s->step == 0.0 && s->max_step == 5e-4 && s->cfl == 0.4 && s->cfl_sound == 0.3);
-  assert_true(s->frame_rate == 24.0 && s->beta == 1.0 && !s->stop_by_strain && s->tolerance == 1e-4 &&
-              !s->jacobi && s->max_iterations == 200);
+  assert_true(s->frame_rate == 24.0 && s->beta == 1.0 && s->stop_by_strain && s->tolerance == 1e-5 &&
+              s->jacobi && s->max_iterations == 200);
   assert_true(s->scheme == SCHEME_FLIP && s->kernel == KERNEL_CUBIC && s->force == FORCE_MPM &&
               s->flip_fraction == 0.95);
   assert_int_equal(s->material_count, 1);
@@ -146,6 +146,7 @@ static void every_key(void **state)
   assert_true(s->lower[1] == -0.1 && s->cells[2] == 200 && s->slab_axis == AXIS_Z && s->leave == LEAVE_STOP);
   assert_true(s->gravity[1] == -1.62 && s->step == 1e-4 && s->frame_rate == 30.0);
   assert_true(s->beta == 0.5 && s->tolerance == 1e-6 && s->max_iterations == 50);
+  assert_true(!s->stop_by_strain && !s->jacobi); /* a tolerance alone is one of velocities */
   assert_true(s->scheme == SCHEME_APIC && s->kernel == KERNEL_QUADRATIC && s->force == FORCE_MLS);
   assert_int_equal(s->material_count, 3);
   assert_true(s->materials[2].density == 100.0 && s->materials[1].snow.plastic == 0.0 &&
