@@ -209,36 +209,38 @@ ALWAYS_INLINE void single_load(const struct kept *kept, int first, int count, in
 
 static void single_snow(const struct kept *kept, int32_t s, const vf g[9], vf out[9])
 {
-  vf moduli[6];
-  single_load(kept, SINGLE_TANGENT, 6, s, moduli);
-  single_snow_local(moduli, moduli[3], moduli[4], moduli[5], g, out);
+  vf stretch[6], moduli[3];
+  single_load(kept, SINGLE_SNOW_STRETCH, 6, s, stretch);
+  single_load(kept, SINGLE_SNOW_MU, 3, s, moduli);
+  single_snow_apply(stretch, moduli[0], moduli[1], moduli[2], g, out);
 }
 
 static void single_general(const struct kept *kept, int32_t s, const vf g[9], vf out[9])
 {
-  vf d[6], pair[9];
+  vf u[9], d[6], pair[9], local[9], stress[9];
+  single_load(kept, SINGLE_AXES, 9, s, u);
   single_load(kept, SINGLE_TANGENT, 6, s, d);
   single_load(kept, SINGLE_TANGENT + 6, 9, s, pair);
-  single_general_local(d, pair, g, out);
+  single_to_axes(u, g, local);
+  single_general_local(d, pair, local, stress);
+  single_from_axes(u, stress, out);
 }
 
 static void single_tangent(const struct transfer *t, int32_t s, float scale, struct single_records *rec)
 {
   const int *axis = t->grid->geometry.axis;
-  vf along[GROUPS * BLOCKS], u[9], g[9], local[9], stress[9];
+  vf along[GROUPS * BLOCKS], g[9], stress[9];
   for (int r = 0; r < 3; r++) {
     single_gathered(rec, r, along);
     for (int a = 0; a < 3; a++) g[3 * r + axis[a]] = along[a] * vf_set(scale);
   }
-  single_load(&t->kept, SINGLE_AXES, 9, s, u);
-  single_to_axes(u, g, local);
   if (t->snow_alone)
-    single_snow(&t->kept, s, local, stress);
+    single_snow(&t->kept, s, g, stress);
   else
-    single_general(&t->kept, s, local, stress);
-  single_from_axes(u, stress, g);
+    single_general(&t->kept, s, g, stress);
   for (int r = 0; r < 3; r++)
-    for (int a = 0; a < 3; a++) vf_store_aligned(rec->coefficient[r][a], g[3 * r + axis[a]] * vf_set(scale));
+    for (int a = 0; a < 3; a++)
+      vf_store_aligned(rec->coefficient[r][a], stress[3 * r + axis[a]] * vf_set(scale));
 }
 
 /* --- scatter

@@ -61,31 +61,34 @@ struct step_result {      /* of P2G and G2P over some planes */
 };
 
 enum { KEPT_GENERAL = 24 }; /* doubles a particle */
-enum {
+enum { /* floats */
   SINGLE_PLACE,
+  SINGLE_SNOW_STRETCH = 3,
+  SINGLE_SNOW_MU = 9,
+  SINGLE_SNOW_BULK,
+  SINGLE_SNOW_PRESSURE,
+  SINGLE_SNOW,
   SINGLE_AXES = 3,
   SINGLE_TANGENT = 12,
-  SINGLE_SNOW = 18,
   SINGLE_GENERAL = 27
-}; /* floats */
+};
 
-/* What the solve needs of each particle, in the order of the step, times V0: the principal axes U of F_E, and
- * for snow its stretches and hardened moduli, for other models the tangent's coefficients (tangent.h). The
- * arrays are those of the next state, which waits for G2P, and some more where these are not enough. */
+/* What the solve needs of each particle, in the order of the step, times V0: for snow what struct
+ * snow_tangent has, for other models the principal axes U of F_E and the tangent's coefficients (tangent.h).
+ * The arrays are those of the next state, which waits for G2P, and some more where these are not enough. */
 struct kept {
-  double *u[9];
   union {
     struct {
-      double *sigma[3], *mu, *lambda;
+      double *stretch[6], *mu, *bulk, *pressure;
     };
     struct {
-      double *d[6], *pair[9];
+      double *u[9], *d[6], *pair[9];
     };
   };
   double *more[KEPT_GENERAL - STATE_SPARES];
   int32_t more_capacity;
-  /* The same in single precision, two to an array of doubles, for a mixed solve: the place in the cell along
-   * each grid axis (hessian_mixed.c), U, and sigma, mu, lambda and lambda (J - 1), or d and pair. */
+  /* The same in single precision, two to an array of doubles, for a mixed solve, and the place in the cell
+   * along each grid axis (hessian_mixed.c). */
   float *single[SINGLE_GENERAL];
 };
 

@@ -11,12 +11,12 @@ static vd snow_stiffness(const struct transfer *t, int32_t s, int count)
   vd mu = vd_set(0.0), lambda = mu;
   if (t->mixed) {
     for (int l = 0; l < count; l++) {
-      mu[l] = (double)k->single[SINGLE_TANGENT + 3][s + l];
-      lambda[l] = (double)k->single[SINGLE_TANGENT + 4][s + l];
+      mu[l] = (double)k->single[SINGLE_SNOW_MU][s + l];
+      lambda[l] = (double)(k->single[SINGLE_SNOW_BULK][s + l] - k->single[SINGLE_SNOW_PRESSURE][s + l]);
     }
   } else {
     mu = vd_load(k->mu + s);
-    lambda = vd_load(k->lambda + s);
+    lambda = vd_load(k->bulk + s) - vd_load(k->pressure + s);
   }
   return vd_fma(vd_set(4.0), mu, lambda) * vd_set(1.0 / 3.0);
 }
