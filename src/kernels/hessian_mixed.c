@@ -6,9 +6,10 @@
  * (docs/architecture.md), and so is everything that the solve makes of the product. What a cell gathers from
  * is relative to one of its row's nodes, so that flight costs no digits: a gradient does not see it.
  *
- * Nodes are apart by component here: the 4 x 4 nodes of one node plane of a cell, y by z, are sixteen floats
- * of a component, one register of AVX-512 or two of AVX2. A particle's weights along y and z are multiplied
- * out once for both ways; x weights come one at a time. */
+ * Nodes are apart by component here: the 4 x 4 nodes of one node plane of a cell, z by y, are sixteen floats
+ * of a component, one register of AVX-512 or two of AVX2. They are neighbours in memory for each cell of a
+ * row along z. A particle's weights along y and z are multiplied out once for both ways; x weights come one at
+ * a time. */
 #include "kernels/stencil.h"
 #include "material/tangent_single.h"
 
@@ -26,13 +27,12 @@ struct single_records {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct single_records) <= SINGLES * RECORD_BYTES, "too large for the workspace");
 
-/* Rows of nodes along z as in struct span, a component at a time; [3 r + a] is of component r and node plane
- * a, then y, then z. */
+/* Rows of nodes along z as in struct span, a component at a time: component, node plane, z, y. */
 struct single_span {
-  float node[3][MAX_SUPPORT][MAX_SUPPORT][SPAN_NODES] __attribute__((aligned(64)));
+  float node[3][MAX_SUPPORT][SPAN_NODES][MAX_SUPPORT] __attribute__((aligned(64)));
 };
 struct sum_span {
-  double node[3][MAX_SUPPORT][MAX_SUPPORT][SPAN_NODES] __attribute__((aligned(64)));
+  double node[3][MAX_SUPPORT][SPAN_NODES][MAX_SUPPORT] __attribute__((aligned(64)));
 };
 
 /* --- weights
@@ -109,10 +109,10 @@ ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int support
   for (int l = 0; l < SINGLES; l++) {
     const vf wz = vf_repeat(z[l]), dz = vf_repeat(z[l] + 4), wy = vf_repeat(y[l]), dy = vf_repeat(y[l] + 4);
     for (int q = 0; q < PARTS; q++) {
-      const vf along = vf_spread(wy, q * BLOCKS);
-      vf_store_aligned(rec->yz[l][0] + q * SINGLES, along * wz);
-      vf_store_aligned(rec->yz[l][1] + q * SINGLES, vf_spread(dy, q * BLOCKS) * wz);
-      vf_store_aligned(rec->yz[l][2] + q * SINGLES, along * dz);
+      const vf along = vf_spread(wz, q * BLOCKS);
+      vf_store_aligned(rec->yz[l][0] + q * SINGLES, wy * along);
+      vf_store_aligned(rec->yz[l][1] + q * SINGLES, dy * along);
+      vf_store_aligned(rec->yz[l][2] + q * SINGLES, wy * vf_spread(dz, q * BLOCKS));
     }
   }
 }
@@ -120,33 +120,50 @@ ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int support
 /* --- gather
  * ------------------------------------------------------------------------------------------------- */
 
+/* The tiles that a run's rows of nodes along z are in, by y, of the nodes from the z-th on, 0 or TILE_Z, and
+ * where the rows begin there. -1: no node of the run. */
+struct row_places {
+  int32_t foot[MAX_SUPPORT], offset[MAX_SUPPORT];
+};
+
+ALWAYS_INLINE struct row_places row_places(const struct grid *g, int32_t cell, int z)
+{
+  const int support = g->geometry.support;
+  const int32_t y = g->cell_y[cell], *foot = &g->block_foot[4 * g->cell_block[cell]];
+  struct row_places at;
+  for (int b = 0; b < MAX_SUPPORT; b++) {
+    at.foot[b] = b < support ? foot[2 * ((y % TILE_Y + b) / TILE_Y) + z / TILE_Z] : -1;
+    at.offset[b] = (y + b) % TILE_Y * TILE_Z * 4;
+  }
+  return at;
+}
+
 /* As span_load(), relative to a node in the middle of the first cell's. */
 ALWAYS_INLINE void single_span_load(struct single_span *span, const struct grid *g, int32_t plane,
                                     int32_t cell, const double *field)
 {
-  const int support = g->geometry.support;
-  const int32_t y = g->cell_y[cell], first = g->plane_foot[plane];
-  const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
-  const int32_t middle_foot = foot[2 * ((y % TILE_Y + 1) / TILE_Y)];
-  const int64_t middle_tile = g->foot_tile[(first + middle_foot) * MAX_SUPPORT + 1];
-  const double *middle =
-      field + middle_tile * TILE_DOUBLES + ((y + 1) % TILE_Y * TILE_Z + g->cell_z[cell] % TILE_Z) * 4;
-  const quad base = quad_load(middle);
-  for (int a = 0; a < support; a++)
-    for (int b = 0; b < support; b++) {
-      const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
-      for (int z = 0; z < SPAN_NODES; z += 4) {
-        const int32_t at = foot[2 * dy + z / TILE_Z];
-        quad node[4] = {{0}}, turned[4];
-        if (at >= 0) {
-          const int64_t tile = g->foot_tile[(first + at) * MAX_SUPPORT + a];
-          const double *from = field + tile * TILE_DOUBLES + (row * TILE_Z + z % TILE_Z) * 4;
-          for (int k = 0; k < 4; k++) node[k] = quad_load(from + 4 * k) - base;
-        }
-        quad_turn(node, turned);
-        for (int r = 0; r < 3; r++) quad_store_single(&span->node[r][a][b][z], turned[1 + r]);
+  const int32_t(*tiles)[MAX_SUPPORT] = (const void *)&g->foot_tile[g->plane_foot[plane] * MAX_SUPPORT];
+  struct row_places at = row_places(g, cell, 0);
+  const double *middle = field + (int64_t)tiles[at.foot[1]][1] * TILE_DOUBLES + at.offset[1];
+  const quads base = quads_repeat(middle + g->cell_z[cell] % TILE_Z * 4);
+  double absent[TILE_Z * 4] __attribute__((aligned(64)));
+  for (int k = 0; k < TILE_Z * 4; k += 4 * QUADS) quads_store(absent + k, base);
+  for (int half = 0; half < SPAN_NODES; half += TILE_Z) {
+    at = row_places(g, cell, half);
+    for (int a = 0; a < g->geometry.support; a++) {
+      const double *from[MAX_SUPPORT];
+      for (int b = 0; b < MAX_SUPPORT; b++) {
+        from[b] = absent;
+        if (at.foot[b] >= 0) from[b] = field + (int64_t)tiles[at.foot[b]][a] * TILE_DOUBLES + at.offset[b];
+      }
+      for (int z = half; z < half + TILE_Z && z < SPAN_NODES; z += QUADS) {
+        quads node[4], turned[4];
+        for (int b = 0; b < MAX_SUPPORT; b++) node[b] = quads_load(from[b] + (z - half) * 4) - base;
+        quads_turn(node, turned);
+        for (int r = 0; r < 3; r++) quads_store_single(span->node[r][a][z], turned[1 + r]);
       }
     }
+  }
 }
 
 /* Gathers the derivatives of all components for the particles [begin, end), those of one cell, whose first
@@ -158,7 +175,7 @@ ALWAYS_INLINE void single_gather_cell(struct single_records *rec, uint32_t begin
     vf node[MAX_SUPPORT][PARTS];
     for (int a = 0; a < support; a++)
       for (int q = 0; q < PARTS; q++)
-        node[a][q] = vf_load_blocks(&span->node[r][a][q * BLOCKS][z], SPAN_NODES);
+        node[a][q] = vf_load(span->node[r][a][z + q * BLOCKS]);
     for (uint32_t i = begin; i < end; i++) {
       struct single_records *one = &rec[i / SINGLES];
       const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
@@ -250,17 +267,17 @@ static void single_tangent(const struct transfer *t, int32_t s, float scale, str
  * the rest is taken from a node in the middle, so that the solve keeps momentum to the last digits of
  * doubles. */
 ALWAYS_INLINE void single_add(vf sum[MAX_SUPPORT][PARTS],
-                              double (*node)[MAX_SUPPORT][MAX_SUPPORT][SPAN_NODES], int z, int support)
+                              double (*node)[MAX_SUPPORT][SPAN_NODES][MAX_SUPPORT], int z, int support)
 {
-  quad rest = {0};
+  quads rest = {0};
   for (int a = 0; a < support; a++)
-    for (int b = 0; b < support; b++) {
-      double *to = &(*node)[a][b][z];
-      const quad part = quad_widen(vf_block(sum[a][b / BLOCKS], b % BLOCKS));
+    for (int b = 0; b < MAX_SUPPORT; b += QUADS) {
+      double *to = (*node)[a][z + b];
+      const quads part = quads_widen(sum[a][b / BLOCKS], b % BLOCKS);
       rest += part;
-      quad_store(to, quad_load(to) + part);
+      quads_store(to, quads_load(to) + part);
     }
-  (*node)[1][1][z + 1] -= (rest[0] + rest[1]) + (rest[2] + rest[3]);
+  (*node)[1][z + 1][1] -= quads_sum(rest);
 }
 
 /* Adds what the particles of one cell sum up to, in id order from +0.0, to the row. */
@@ -293,37 +310,42 @@ ALWAYS_INLINE void single_scatter_cell(const struct single_records *rec, uint32_
 /* As span_begin(). */
 static inline void sum_span_begin(struct sum_span *span, bool continued)
 {
-  if (!continued) {
-    memset(span, 0, sizeof *span);
-    return;
-  }
-  double(*row)[SPAN_NODES] = span->node[0][0];
-  for (int k = 0; k < 3 * MAX_SUPPORT * MAX_SUPPORT; k++) {
-    quad_store(row[k], quad_load(row[k] + TILE_Z));
-    memset(row[k] + 4, 0, (SPAN_NODES - 4) * sizeof(double));
-  }
+  for (int r = 0; r < 3; r++)
+    for (int a = 0; a < MAX_SUPPORT; a++) {
+      double *node = span->node[r][a][0];
+      if (continued)
+        memcpy(node, node + TILE_Z * 4, 4 * 4 * sizeof(double));
+      else
+        vd_clear(node, 4 * 4);
+      vd_clear(node + 4 * 4, (SPAN_NODES - 4) * 4);
+    }
 }
 
 /* As span_flush(). */
 ALWAYS_INLINE void sum_span_flush(const struct sum_span *span, const struct grid *g, int32_t cell,
                                   int32_t foot_count, bool continued, double *q)
 {
-  const int support = g->geometry.support;
-  const int32_t y = g->cell_y[cell];
-  const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
-  for (int a = 0; a < support; a++)
-    for (int b = 0; b < support; b++) {
-      const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
-      for (int z = 0; z < (continued ? TILE_Z : SPAN_NODES); z += 4) {
-        const int32_t at = foot[2 * dy + z / TILE_Z];
-        if (at < 0) continue;
-        double *tile = q + ((int64_t)a * foot_count + at) * TILE_DOUBLES + (row * TILE_Z + z % TILE_Z) * 4;
-        quad component[4] = {{0}}, node[4];
-        for (int r = 0; r < 3; r++) component[1 + r] = quad_load(&span->node[r][a][b][z]);
-        quad_turn(component, node);
-        for (int k = 0; k < 4; k++) quad_store(tile + 4 * k, quad_load(tile + 4 * k) + node[k]);
+  double unwanted[TILE_Z * 4] __attribute__((aligned(64)));
+  vd_clear(unwanted, TILE_Z * 4);
+  for (int half = 0; half < (continued ? TILE_Z : SPAN_NODES); half += TILE_Z) {
+    const struct row_places at = row_places(g, cell, half);
+    for (int a = 0; a < g->geometry.support; a++) {
+      double *to[MAX_SUPPORT];
+      for (int b = 0; b < MAX_SUPPORT; b++) {
+        to[b] = unwanted;
+        if (at.foot[b] >= 0) to[b] = q + ((int64_t)a * foot_count + at.foot[b]) * TILE_DOUBLES + at.offset[b];
+      }
+      for (int z = half; z < half + TILE_Z && z < SPAN_NODES; z += QUADS) {
+        quads component[4] = {{0}}, node[4];
+        for (int r = 0; r < 3; r++) component[1 + r] = quads_load(span->node[r][a][z]);
+        quads_turn(component, node);
+        for (int b = 0; b < MAX_SUPPORT; b++) {
+          double *sum = to[b] + (z - half) * 4;
+          quads_store(sum, quads_load(sum) + node[b]);
+        }
       }
     }
+  }
 }
 
 /* --- the kernel
@@ -340,6 +362,14 @@ struct product {
   bool continued;
 };
 
+/* Asks for what was kept of the SINGLES particles at s: some dozen arrays are more than the hardware follows
+ * by itself. */
+static inline void prefetch_kept(const struct transfer *t, int32_t s)
+{
+  const int count = t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
+  for (int k = 0; k < count; k++) __builtin_prefetch(t->kept.single[k] + s);
+}
+
 /* The cells [c, pass_end), whole runs. */
 ALWAYS_INLINE void mixed_pass(struct product *p, int32_t c, int32_t pass_end, int support)
 {
@@ -348,7 +378,10 @@ ALWAYS_INLINE void mixed_pass(struct product *p, int32_t c, int32_t pass_end, in
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
   const float scale = (float)stencil_scale(&g->geometry, linear);
   const int32_t first = c, s = g->cell_start[c], n = g->cell_start[pass_end] - s;
-  for (int32_t i = 0; i < n; i += SINGLES) single_weigh(t, s + i, support, linear, p->rec + i / SINGLES);
+  for (int32_t i = 0; i < n; i += SINGLES) {
+    prefetch_kept(t, s + n + i);
+    single_weigh(t, s + i, support, linear, p->rec + i / SINGLES);
+  }
   while (c < pass_end) {
     const int32_t run = stencil_run_end(g, c, pass_end);
     single_span_load(&p->from, g, p->plane, c, p->in);

@@ -363,13 +363,13 @@ enum { SPAN_STRIDE1 = SPAN_NODES * 4, SPAN_STRIDE0 = MAX_SUPPORT * SPAN_STRIDE1 
 /* Starts a run: what the run before left on the nodes it shares with this one, or zero. */
 static inline void span_begin(struct span *span, bool continued)
 {
-  if (!continued) {
-    memset(span, 0, sizeof *span);
-    return;
-  }
   for (int r = 0; r < MAX_SUPPORT * MAX_SUPPORT; r++) {
-    memcpy(span->node[r][0], span->node[r][TILE_Z], 4 * 4 * sizeof(double));
-    memset(span->node[r][4], 0, (SPAN_NODES - 4) * 4 * sizeof(double));
+    double *node = span->node[r][0];
+    if (continued)
+      memcpy(node, node + TILE_Z * 4, 4 * 4 * sizeof(double));
+    else
+      vd_clear(node, 4 * 4);
+    vd_clear(node + 4 * 4, (SPAN_NODES - 4) * 4);
   }
 }
 
