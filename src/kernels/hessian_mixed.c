@@ -366,8 +366,7 @@ struct product {
  * by itself. */
 static inline void prefetch_kept(const struct transfer *t, int32_t s)
 {
-  const int count = t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
-  for (int k = 0; k < count; k++) __builtin_prefetch(t->kept.single[k] + s);
+  for (int k = 0; k < transfer_singles(t); k++) __builtin_prefetch(t->kept.single[k] + s);
 }
 
 /* The cells [c, pass_end), whole runs. */

@@ -127,8 +127,7 @@ static double *kept_array(struct kept *kept, const struct next *next, int n)
  * within the array. */
 static void point_single(struct transfer *t)
 {
-  const int count = t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
-  for (int k = 0; k < count; k++)
+  for (int k = 0; k < transfer_singles(t); k++)
     t->kept.single[k] = (float *)next_spare(t->next, k / 2) + (k % 2 ? t->next->p->capacity - 8 : 0);
 }
 

@@ -140,6 +140,12 @@ static inline bool transfer_is_flip(const struct transfer *t)
   return !t->affine && t->flip != 0.0;
 }
 
+/* Arrays of floats that a mixed solve keeps. */
+static inline int transfer_singles(const struct transfer *t)
+{
+  return t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
+}
+
 struct records; /* of kernels/stencil.h */
 
 /* Buffers of one worker; workspace_fit() grows them to the grid. */

@@ -238,6 +238,8 @@ ALWAYS_INLINE void prefetch_particles(const struct transfer *t, int32_t begin, i
     const int32_t slot = t->slot[k], home = t->home[k];
     for (int a = 0; a < t->by_slot.count; a++) __builtin_prefetch(t->by_slot.at[a] + slot);
     for (int a = 0; a < t->by_home.count; a++) __builtin_prefetch(t->by_home.at[a] + home);
+    if (t->implicit && t->mixed && k % (2 * LINE) == 0) /* and for where they will be kept */
+      for (int a = 0; a < transfer_singles(t); a++) __builtin_prefetch(t->kept.single[a] + k, 1);
   }
 }
 

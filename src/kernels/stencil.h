@@ -175,6 +175,7 @@ static inline void batch_indices(const struct transfer *t, const struct batch *b
 /* Where all materials are snow. */
 static inline struct snow_lanes batch_snow(const struct transfer *t, const struct batch *batch)
 {
+  if (t->material_count == 1) return snow_same(t->materials);
   uint32_t material[LANES];
   batch_indices(t, batch, material);
   return snow_gather(t->materials, material);

@@ -18,18 +18,24 @@ MODEL_CONSTANTS(snow, mu, lambda, hardening, factor_low, factor_high, stretch_lo
 
 struct snow_constants snow_constants(const struct snow_parameters *parameters);
 
+/* Of a batch of one material. */
+static inline struct snow_lanes snow_same(const struct material_constants *material)
+{
+  const struct snow_constants *c = (const void *)material->value;
+  return (struct snow_lanes){vd_set(c->mu),           vd_set(c->lambda),      vd_set(c->hardening),
+                             vd_set(c->factor_low),   vd_set(c->factor_high), vd_set(c->stretch_low),
+                             vd_set(c->stretch_high), vd_set(c->excess_low),  vd_set(c->excess_high)};
+}
+
 /* Of a batch of these materials, all of them snow. */
 static inline struct snow_lanes snow_gather(const struct material_constants *table, const uint32_t *material)
 {
   bool same = true;
   for (int l = 1; l < LANES; l++) same &= material[l] == material[0];
-  const struct snow_constants *c = (const void *)table[material[0]].value;
-  struct snow_lanes lanes = {vd_set(c->mu),           vd_set(c->lambda),      vd_set(c->hardening),
-                             vd_set(c->factor_low),   vd_set(c->factor_high), vd_set(c->stretch_low),
-                             vd_set(c->stretch_high), vd_set(c->excess_low),  vd_set(c->excess_high)};
+  struct snow_lanes lanes = snow_same(&table[material[0]]);
   if (same) return lanes;
   for (int l = 1; l < LANES; l++) {
-    c = (const void *)table[material[l]].value;
+    const struct snow_constants *c = (const void *)table[material[l]].value;
     lanes.mu[l] = c->mu;
     lanes.lambda[l] = c->lambda;
     lanes.hardening[l] = c->hardening;
