@@ -28,8 +28,7 @@ typedef float quad_single __attribute__((vector_size(16)));
 /* Groups of four doubles, as many as a register holds and at least one, and as many floats. */
 enum { QUADS = LANES == 8 ? 2 : 1 };
 typedef double quads __attribute__((vector_size(QUADS * 32)));
-typedef double quads_unaligned
-    __attribute__((vector_size(QUADS * 32), aligned(sizeof(double)), may_alias));
+typedef double quads_unaligned __attribute__((vector_size(QUADS * 32), aligned(sizeof(double)), may_alias));
 typedef float quads_single __attribute__((vector_size(QUADS * 16)));
 typedef float quads_single_unaligned
     __attribute__((vector_size(QUADS * 16), aligned(sizeof(float)), may_alias));

@@ -4,9 +4,8 @@
 
 static void snow_product(const struct kept *kept, int32_t s, const vd g[9], vd stress[9])
 {
-  struct snow_tangent tangent = {.mu = vd_load(kept->mu + s),
-                                 .bulk = vd_load(kept->bulk + s),
-                                 .pressure = vd_load(kept->pressure + s)};
+  struct snow_tangent tangent = {
+      .mu = vd_load(kept->mu + s), .bulk = vd_load(kept->bulk + s), .pressure = vd_load(kept->pressure + s)};
   for (int k = 0; k < 6; k++) tangent.v[k] = vd_load(kept->stretch[k] + s);
   snow_tangent_apply(&tangent, g, stress);
 }

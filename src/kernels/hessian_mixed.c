@@ -8,14 +8,15 @@
  *
  * Nodes are apart by component here: the 4 x 4 nodes of one node plane of a cell, z by y, are sixteen floats
  * of a component, one register of AVX-512 or two of AVX2. They are neighbours in memory for each cell of a
- * row along z. A particle's weights along y and z are multiplied out once for both ways; x weights come one at
- * a time. */
+ * row along z. A particle's weights along y and z are multiplied out once for both ways; x weights come one
+ * at a time. */
 #include "kernels/stencil.h"
 #include "material/tangent_single.h"
 
 enum {
-  PARTS = 16 / SINGLES,              /* registers of one node plane and component */
-  GROUPS = (3 + BLOCKS - 1) / BLOCKS /* registers that hold three sums, a block each */
+  PARTS = 16 / SINGLES,               /* registers of one node plane and component */
+  GROUPS = (3 + BLOCKS - 1) / BLOCKS, /* registers that hold three sums, a block each */
+  TOGETHER = SINGLES == 16 ? 3 : 1    /* components that there are registers for at once */
 };
 
 /* SINGLES particles between gather and scatter, in the place of struct records. */
@@ -166,29 +167,29 @@ ALWAYS_INLINE void single_span_load(struct single_span *span, const struct grid 
   }
 }
 
-/* Gathers the derivatives of all components for the particles [begin, end), those of one cell, whose first
- * node along z is the z-th. */
-ALWAYS_INLINE void single_gather_cell(struct single_records *rec, uint32_t begin, uint32_t end,
-                                      const struct single_span *span, int z, int support)
+/* Gathers the derivatives of TOGETHER components from r on for the particles [begin, end), those of one cell,
+ * whose first node along z is the z-th. */
+ALWAYS_INLINE void single_gather(struct single_records *rec, uint32_t begin, uint32_t end,
+                                 const struct single_span *span, int z, int support, int r)
 {
-  for (int r = 0; r < 3; r++) {
-    vf node[MAX_SUPPORT][PARTS];
+  vf node[TOGETHER][MAX_SUPPORT][PARTS];
+  for (int c = 0; c < TOGETHER; c++)
     for (int a = 0; a < support; a++)
-      for (int q = 0; q < PARTS; q++)
-        node[a][q] = vf_load(span->node[r][a][z + q * BLOCKS]);
-    for (uint32_t i = begin; i < end; i++) {
-      struct single_records *one = &rec[i / SINGLES];
-      const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
+      for (int q = 0; q < PARTS; q++) node[c][a][q] = vf_load(span->node[r + c][a][z + q * BLOCKS]);
+  for (uint32_t i = begin; i < end; i++) {
+    struct single_records *one = &rec[i / SINGLES];
+    const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
+    for (int c = 0; c < TOGETHER; c++) {
       vf row[PARTS], row_x[PARTS], sum[GROUPS * BLOCKS];
       for (int q = 0; q < PARTS; q++) {
-        row[q] = vf_set(x[0]) * node[0][q];
-        row_x[q] = vf_set(x[4 * SINGLES]) * node[0][q];
+        row[q] = vf_set(x[0]) * node[c][0][q];
+        row_x[q] = vf_set(x[4 * SINGLES]) * node[c][0][q];
       }
       for (int a = 1; a < support; a++) {
         const vf wx = vf_set(x[a * SINGLES]), dx = vf_set(x[(4 + a) * SINGLES]);
         for (int q = 0; q < PARTS; q++) {
-          row[q] = vf_fma(wx, node[a][q], row[q]);
-          row_x[q] = vf_fma(dx, node[a][q], row_x[q]);
+          row[q] = vf_fma(wx, node[c][a][q], row[q]);
+          row_x[q] = vf_fma(dx, node[c][a][q], row_x[q]);
         }
       }
       for (int k = 0; k < GROUPS * BLOCKS; k++) sum[k] = vf_set(0.0F);
@@ -198,9 +199,15 @@ ALWAYS_INLINE void single_gather_cell(struct single_records *rec, uint32_t begin
           sum[k] = q == 0 ? from * weight : vf_fma(from, weight, sum[k]);
         }
       for (int k = 0; k < GROUPS; k++)
-        vf_store_aligned(one->gathered[i % SINGLES][r] + k * SINGLES, vf_sum_blocks(sum + k * BLOCKS));
+        vf_store_aligned(one->gathered[i % SINGLES][r + c] + k * SINGLES, vf_sum_blocks(sum + k * BLOCKS));
     }
   }
+}
+
+ALWAYS_INLINE void single_gather_cell(struct single_records *rec, uint32_t begin, uint32_t end,
+                                      const struct single_span *span, int z, int support)
+{
+  for (int r = 0; r < 3; r += TOGETHER) single_gather(rec, begin, end, span, z, support, r);
 }
 
 /* The derivatives of component r, as lanes: out[k] along axis k. */
@@ -280,31 +287,41 @@ ALWAYS_INLINE void single_add(vf sum[MAX_SUPPORT][PARTS],
   (*node)[1][z + 1][1] -= quads_sum(rest);
 }
 
-/* Adds what the particles of one cell sum up to, in id order from +0.0, to the row. */
+/* Adds what the particles of one cell sum up to, in id order from +0.0, to the row: TOGETHER components from
+ * r on. */
+ALWAYS_INLINE void single_scatter(const struct single_records *rec, uint32_t begin, uint32_t end,
+                                  struct sum_span *span, int z, int support, int r)
+{
+  vf sum[TOGETHER][MAX_SUPPORT][PARTS];
+  for (int c = 0; c < TOGETHER; c++)
+    for (int a = 0; a < support; a++)
+      for (int q = 0; q < PARTS; q++) sum[c][a][q] = vf_set(0.0F);
+  for (uint32_t i = begin; i < end; i++) {
+    const struct single_records *one = &rec[i / SINGLES];
+    const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
+    vf along_x[TOGETHER][PARTS], across[TOGETHER][PARTS];
+    for (int c = 0; c < TOGETHER; c++) {
+      const float *by = one->coefficient[r + c][0] + i % SINGLES;
+      for (int q = 0; q < PARTS; q++) {
+        along_x[c][q] = vf_set(by[0]) * vf_load_aligned(yz + q * SINGLES);
+        across[c][q] = vf_fma(vf_set(by[SINGLES]), vf_load_aligned(yz + 16 + q * SINGLES),
+                              vf_set(by[2 * SINGLES]) * vf_load_aligned(yz + 32 + q * SINGLES));
+      }
+    }
+    for (int a = 0; a < support; a++) {
+      const vf wx = vf_set(x[a * SINGLES]), dx = vf_set(x[(4 + a) * SINGLES]);
+      for (int c = 0; c < TOGETHER; c++)
+        for (int q = 0; q < PARTS; q++)
+          sum[c][a][q] = vf_fma(dx, along_x[c][q], vf_fma(wx, across[c][q], sum[c][a][q]));
+    }
+  }
+  for (int c = 0; c < TOGETHER; c++) single_add(sum[c], &span->node[r + c], z, support);
+}
+
 ALWAYS_INLINE void single_scatter_cell(const struct single_records *rec, uint32_t begin, uint32_t end,
                                        struct sum_span *span, int z, int support)
 {
-  for (int r = 0; r < 3; r++) {
-    vf sum[MAX_SUPPORT][PARTS];
-    for (int a = 0; a < support; a++)
-      for (int q = 0; q < PARTS; q++) sum[a][q] = vf_set(0.0F);
-    for (uint32_t i = begin; i < end; i++) {
-      const struct single_records *one = &rec[i / SINGLES];
-      const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0],
-                  *c = one->coefficient[r][0] + i % SINGLES;
-      vf along_x[PARTS], across[PARTS];
-      for (int q = 0; q < PARTS; q++) {
-        along_x[q] = vf_set(c[0]) * vf_load_aligned(yz + q * SINGLES);
-        across[q] = vf_fma(vf_set(c[SINGLES]), vf_load_aligned(yz + 16 + q * SINGLES),
-                           vf_set(c[2 * SINGLES]) * vf_load_aligned(yz + 32 + q * SINGLES));
-      }
-      for (int a = 0; a < support; a++) {
-        const vf wx = vf_set(x[a * SINGLES]), dx = vf_set(x[(4 + a) * SINGLES]);
-        for (int q = 0; q < PARTS; q++) sum[a][q] = vf_fma(dx, along_x[q], vf_fma(wx, across[q], sum[a][q]));
-      }
-    }
-    single_add(sum, &span->node[r], z, support);
-  }
+  for (int r = 0; r < 3; r += TOGETHER) single_scatter(rec, begin, end, span, z, support, r);
 }
 
 /* As span_begin(). */

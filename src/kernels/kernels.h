@@ -61,16 +61,16 @@ struct step_result {      /* of P2G and G2P over some planes */
 };
 
 enum { KEPT_GENERAL = 24 }; /* doubles a particle */
-enum { /* floats */
-  SINGLE_PLACE,
-  SINGLE_SNOW_STRETCH = 3,
-  SINGLE_SNOW_MU = 9,
-  SINGLE_SNOW_BULK,
-  SINGLE_SNOW_PRESSURE,
-  SINGLE_SNOW,
-  SINGLE_AXES = 3,
-  SINGLE_TANGENT = 12,
-  SINGLE_GENERAL = 27
+enum {                      /* floats */
+       SINGLE_PLACE,
+       SINGLE_SNOW_STRETCH = 3,
+       SINGLE_SNOW_MU = 9,
+       SINGLE_SNOW_BULK,
+       SINGLE_SNOW_PRESSURE,
+       SINGLE_SNOW,
+       SINGLE_AXES = 3,
+       SINGLE_TANGENT = 12,
+       SINGLE_GENERAL = 27
 };
 
 /* What the solve needs of each particle, in the order of the step, times V0: for snow what struct

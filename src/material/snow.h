@@ -3,7 +3,8 @@
  * Energy density per initial volume (Stomakhin et al. 2013, equation 1, with F_E = R S):
  *     psi = mu |F_E - R|^2 + lambda/2 (J_E - 1)^2,   mu, lambda = mu0, lambda0 times exp(xi (1 - J_P)).
  * Stress and tangent need no principal axes: both follow from the left stretch V = (F_E F_E^T)^(1/2), a
- * polynomial (stretch.h). The return mapping does, F_E = U diag(sigma) V^T. Pure functions of one lane each. */
+ * polynomial (stretch.h). The return mapping does, F_E = U diag(sigma) V^T. Pure functions of one lane each.
+ */
 #ifndef FIRN_MATERIAL_SNOW_H
 #define FIRN_MATERIAL_SNOW_H
 
