@@ -86,6 +86,17 @@ static inline void vd_store_some(double *p, vd a, int count)
     memcpy(p, &a, (size_t)count * sizeof(double));
 }
 
+/* `count` zeros, a multiple of LANES. GCC would make it a memset, and of that `rep stos`, which takes longer
+ * to begin than some hundred bytes take to write. */
+static inline void vd_clear(double *p, int count)
+{
+  vd zero = vd_set(0.0);
+#if defined __x86_64__
+  __asm__("" : "+x"(zero));
+#endif
+  for (int k = 0; k < count; k += LANES) vd_store(p + k, zero);
+}
+
 /* The same past the caches, for what is not read again soon; p must be aligned to a register where count is
  * LANES. vd_stream_end() before another thread reads it. */
 static inline void vd_stream_some(double *p, vd a, int count)

@@ -23,11 +23,15 @@ typedef float vf_unaligned
     __attribute__((vector_size(SINGLES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef float vf_aligned __attribute__((vector_size(SINGLES * sizeof(float)), may_alias));
 
-/* Four numbers in a row of nodes. */
 typedef float quad_single __attribute__((vector_size(16)));
-typedef float quad_single_unaligned __attribute__((vector_size(16), aligned(sizeof(float)), may_alias));
-typedef double quad __attribute__((vector_size(32)));
-typedef double quad_unaligned __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
+
+/* Groups of four doubles, as many as a register holds and at least one, and as many floats. */
+enum { QUADS = LANES == 8 ? 2 : 1 };
+typedef double quads __attribute__((vector_size(QUADS * 32)));
+typedef double quads_unaligned __attribute__((vector_size(QUADS * 32), aligned(sizeof(double)), may_alias));
+typedef float quads_single __attribute__((vector_size(QUADS * 16)));
+typedef float quads_single_unaligned
+    __attribute__((vector_size(QUADS * 16), aligned(sizeof(float)), may_alias));
 
 static inline vf vf_set(float a)
 {
@@ -111,21 +115,6 @@ static inline vf vf_repeat(const float *p)
 #elif defined __AVX2__
   return (vf)_mm256_broadcast_ps((const __m128 *)p);
 #else
-  return vf_load(p);
-#endif
-}
-
-/* Four floats a block, those of the next one `stride` floats behind. */
-static inline vf vf_load_blocks(const float *p, int stride)
-{
-#if defined __AVX512F__
-  const __m512 low = _mm512_insertf32x4(_mm512_castps128_ps512(_mm_loadu_ps(p)), _mm_loadu_ps(p + stride), 1);
-  return (vf)_mm512_insertf32x4(_mm512_insertf32x4(low, _mm_loadu_ps(p + 2 * stride), 2),
-                                _mm_loadu_ps(p + 3 * stride), 3);
-#elif defined __AVX2__
-  return (vf)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p + stride), 1);
-#else
-  (void)stride;
   return vf_load(p);
 #endif
 }
@@ -215,54 +204,80 @@ static inline void vf_turn_blocks(vf a[BLOCKS])
 #endif
 }
 
-/* --- four doubles
- * ------------------------------------------------------------------------------------------- */
+/* --- groups of four doubles
+ * --------------------------------------------------------------------------------- */
 
-static inline quad quad_load(const double *p)
+static inline quads quads_load(const double *p)
 {
-  return *(const quad_unaligned *)p;
+  return *(const quads_unaligned *)p;
 }
 
-static inline void quad_store(double *p, quad a)
+static inline void quads_store(double *p, quads a)
 {
-  *(quad_unaligned *)p = a;
+  *(quads_unaligned *)p = a;
+}
+
+/* The same four in each group. */
+static inline quads quads_repeat(const double *p)
+{
+#if defined __AVX512F__
+  return (quads)_mm512_broadcast_f64x4(_mm256_loadu_pd(p));
+#else
+  return quads_load(p);
+#endif
 }
 
 /* GCC would convert in two halves, through memory. */
-static inline quad_single quad_round(quad a)
+static inline void quads_store_single(float *p, quads a)
 {
-#if defined __AVX__
-  return (quad_single)_mm256_cvtpd_ps((__m256d)a);
+#if defined __AVX512F__
+  const quads_single rounded = (quads_single)_mm512_cvtpd_ps((__m512d)a);
+#elif defined __AVX__
+  const quads_single rounded = (quads_single)_mm256_cvtpd_ps((__m256d)a);
 #else
-  return __builtin_convertvector(a, quad_single);
+  const quads_single rounded = __builtin_convertvector(a, quads_single);
+#endif
+  *(quads_single_unaligned *)p = rounded;
+}
+
+/* The blocks of a from `block` on, a multiple of QUADS. */
+static inline quads quads_widen(vf a, int block)
+{
+#if defined __AVX512F__
+  const __m512 all = (__m512)a;
+  return (quads)_mm512_cvtps_pd(block ? _mm512_extractf32x8_ps(all, 1) : _mm512_castps512_ps256(all));
+#elif defined __AVX__
+  return (quads)_mm256_cvtps_pd((__m128)vf_block(a, block));
+#else
+  return __builtin_convertvector(vf_block(a, block), quads);
 #endif
 }
 
-static inline quad quad_widen(quad_single a)
+/* In fixed order. */
+static inline double quads_sum(quads a)
 {
-#if defined __AVX__
-  return (quad)_mm256_cvtps_pd((__m128)a);
+#if defined __AVX512F__
+  return ((a[0] + a[4]) + (a[1] + a[5])) + ((a[2] + a[6]) + (a[3] + a[7]));
 #else
-  return __builtin_convertvector(a, quad);
+  return (a[0] + a[1]) + (a[2] + a[3]);
 #endif
 }
 
-static inline void quad_store_single(float *p, quad a)
+/* Four rows of four become columns, in each group by itself. */
+static inline void quads_turn(const quads r[4], quads out[4])
 {
-  *(quad_single_unaligned *)p = quad_round(a);
-}
-
-/* Four rows become columns. */
-static inline void quad_turn(const quad r[4], quad out[4])
-{
-  const quad a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6),
-             b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7),
-             c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6),
-             d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
+#if defined __AVX2__
+  vd_turn4((const vd *)r, (vd *)out);
+#else
+  const quads a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6),
+              b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7),
+              c = __builtin_shufflevector(r[2], r[3], 0, 4, 2, 6),
+              d = __builtin_shufflevector(r[2], r[3], 1, 5, 3, 7);
   out[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
   out[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
   out[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
   out[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+#endif
 }
 
 #endif

@@ -125,10 +125,9 @@ struct update {
   vd trial[9], jp; /* F_E and the plastic volume */
   vd shear, flow;  /* of models that have them */
   vm plastic, inverted;
-  vm liquid;                  /* g2p_heat says where these go, and what volume they have */
-  struct snow_lanes material; /* of snow */
-  vm yielding;                /* may be beyond the limits */
-  vd energy, affine2;         /* for the budget: elastic energy of the trial, and |B|^2 */
+  vm liquid;          /* g2p_heat says where these go, and what volume they have */
+  vm yielding;        /* of snow: may be beyond the limits */
+  vd energy, affine2; /* for the budget: elastic energy of the trial, and |B|^2 */
 };
 
 /* Batches that are brought back to the limits together. */
@@ -203,8 +202,8 @@ static void update_begin(const struct transfer *t, int32_t s, int32_t left, cons
   if (t->heat) u->liquid = batch_load(p->liquid, &u->batch) > vd_set(0.0);
   if (t->budget) budget_begin(t, u);
   if (!t->snow_alone) return;
-  u->material = batch_snow(t, &u->batch);
-  u->yielding = ~snow_is_elastic(&u->material, u->trial) & ~u->liquid & vm_first(u->batch.count);
+  const struct snow_lanes material = batch_snow(t, &u->batch);
+  u->yielding = ~snow_is_elastic(&material, u->trial) & ~u->liquid & vm_first(u->batch.count);
 }
 
 /* The particles of a round that may yield, side by side. */
@@ -246,17 +245,18 @@ ALWAYS_INLINE void yielding_return(struct yielding *y, int32_t at, int n)
 
 /* The plastic part of step 7 for snow: those who may yield are taken out of their batches, dealt with in
  * batches of their own and put back. */
-static void return_snow(int n, struct update u[])
+static void return_snow(const struct transfer *t, int n, struct update u[])
 {
   struct yielding y; /* filled as far as it is used: clearing it would cost as much as the packing */
   y.count = 0;
   for (int b = 0; b < n; b++) {
     const vm mask = u[b].yielding;
     if (!vm_any(mask)) continue;
+    const struct snow_lanes material = batch_snow(t, &u[b].batch);
     for (int k = 0; k < 9; k++) vd_pack(y.f[k] + y.count, mask, u[b].trial[k]);
     vd_pack(y.jp + y.count, mask, u[b].jp);
-    vd_pack(y.low + y.count, mask, u[b].material.stretch_low);
-    vd_pack(y.high + y.count, mask, u[b].material.stretch_high);
+    vd_pack(y.low + y.count, mask, material.stretch_low);
+    vd_pack(y.high + y.count, mask, material.stretch_high);
     y.count += vm_count(mask);
   }
   if (!y.count) return;
@@ -307,8 +307,9 @@ static vd sound_of(const struct transfer *t, const struct update *u)
   vd modulus;
   if (t->snow_alone) {
     vm clamped;
-    modulus = (u->material.lambda + vd_set(2.0) * u->material.mu) *
-              (snow_hardening(&u->material, u->jp, &clamped) * batch_constant(p->stiffness, batch));
+    const struct snow_lanes material = batch_snow(t, batch);
+    modulus = (material.lambda + vd_set(2.0) * material.mu) *
+              (snow_hardening(&material, u->jp, &clamped) * batch_constant(p->stiffness, batch));
   } else {
     struct material_lanes m;
     batch_materials(t, batch, &m);
@@ -443,7 +444,7 @@ static int32_t update_waiting(struct transfer *t, struct worker *worker, int32_t
       done += count;
     }
     if (t->snow_alone)
-      return_snow(n, u);
+      return_snow(t, n, u);
     else
       for (int b = 0; b < n; b++) return_general(t, &u[b], &worker->result);
     for (int b = 0; b < n; b++) update_end(t, &u[b], near, most, worker);

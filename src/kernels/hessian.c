@@ -1,13 +1,13 @@
 /* The product with the Hessian of the elastic energy: gather the gradient, apply the tangent, scatter, in one
- * pass over the particles (method.md, step 6). The principal axes of F_E were kept by P2G. */
+ * pass over the particles (method.md, step 6). What the tangent is made of was kept by P2G. */
 #include "kernels/stiffness.h"
 
 static void snow_product(const struct kept *kept, int32_t s, const vd g[9], vd stress[9])
 {
-  vd u[9], sigma[3];
-  for (int k = 0; k < 9; k++) u[k] = vd_load(kept->u[k] + s);
-  for (int k = 0; k < 3; k++) sigma[k] = vd_load(kept->sigma[k] + s);
-  snow_tangent(u, sigma, vd_load(kept->mu + s), vd_load(kept->lambda + s), g, stress);
+  struct snow_tangent tangent = {
+      .mu = vd_load(kept->mu + s), .bulk = vd_load(kept->bulk + s), .pressure = vd_load(kept->pressure + s)};
+  for (int k = 0; k < 6; k++) tangent.v[k] = vd_load(kept->stretch[k] + s);
+  snow_tangent_apply(&tangent, g, stress);
 }
 
 static void general_product(const struct kept *kept, int32_t s, const vd g[9], vd stress[9])

@@ -127,20 +127,20 @@ static double *kept_array(struct kept *kept, const struct next *next, int n)
  * within the array. */
 static void point_single(struct transfer *t)
 {
-  const int count = t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
-  for (int k = 0; k < count; k++)
+  for (int k = 0; k < transfer_singles(t); k++)
     t->kept.single[k] = (float *)next_spare(t->next, k / 2) + (k % 2 ? t->next->p->capacity - 8 : 0);
 }
 
 static void point_kept(struct transfer *t)
 {
   struct kept *kept = &t->kept;
-  for (int k = 0; k < 9; k++) kept->u[k] = kept_array(kept, t->next, k);
   if (t->snow_alone) {
-    for (int k = 0; k < 3; k++) kept->sigma[k] = kept_array(kept, t->next, 9 + k);
-    kept->mu = kept_array(kept, t->next, 12);
-    kept->lambda = kept_array(kept, t->next, 13);
+    for (int k = 0; k < 6; k++) kept->stretch[k] = kept_array(kept, t->next, k);
+    kept->mu = kept_array(kept, t->next, 6);
+    kept->bulk = kept_array(kept, t->next, 7);
+    kept->pressure = kept_array(kept, t->next, 8);
   } else {
+    for (int k = 0; k < 9; k++) kept->u[k] = kept_array(kept, t->next, k);
     for (int k = 0; k < 6; k++) kept->d[k] = kept_array(kept, t->next, 9 + k);
     for (int k = 0; k < 9; k++) kept->pair[k] = kept_array(kept, t->next, 15 + k);
     kept->more_capacity = t->next->p->capacity;

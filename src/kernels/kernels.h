@@ -61,31 +61,34 @@ struct step_result {      /* of P2G and G2P over some planes */
 };
 
 enum { KEPT_GENERAL = 24 }; /* doubles a particle */
-enum {
-  SINGLE_PLACE,
-  SINGLE_AXES = 3,
-  SINGLE_TANGENT = 12,
-  SINGLE_SNOW = 18,
-  SINGLE_GENERAL = 27
-}; /* floats */
+enum {                      /* floats */
+       SINGLE_PLACE,
+       SINGLE_SNOW_STRETCH = 3,
+       SINGLE_SNOW_MU = 9,
+       SINGLE_SNOW_BULK,
+       SINGLE_SNOW_PRESSURE,
+       SINGLE_SNOW,
+       SINGLE_AXES = 3,
+       SINGLE_TANGENT = 12,
+       SINGLE_GENERAL = 27
+};
 
-/* What the solve needs of each particle, in the order of the step, times V0: the principal axes U of F_E, and
- * for snow its stretches and hardened moduli, for other models the tangent's coefficients (tangent.h). The
- * arrays are those of the next state, which waits for G2P, and some more where these are not enough. */
+/* What the solve needs of each particle, in the order of the step, times V0: for snow what struct
+ * snow_tangent has, for other models the principal axes U of F_E and the tangent's coefficients (tangent.h).
+ * The arrays are those of the next state, which waits for G2P, and some more where these are not enough. */
 struct kept {
-  double *u[9];
   union {
     struct {
-      double *sigma[3], *mu, *lambda;
+      double *stretch[6], *mu, *bulk, *pressure;
     };
     struct {
-      double *d[6], *pair[9];
+      double *u[9], *d[6], *pair[9];
     };
   };
   double *more[KEPT_GENERAL - STATE_SPARES];
   int32_t more_capacity;
-  /* The same in single precision, two to an array of doubles, for a mixed solve: the place in the cell along
-   * each grid axis (hessian_mixed.c), U, and sigma, mu, lambda and lambda (J - 1), or d and pair. */
+  /* The same in single precision, two to an array of doubles, for a mixed solve, and the place in the cell
+   * along each grid axis (hessian_mixed.c). */
   float *single[SINGLE_GENERAL];
 };
 
@@ -135,6 +138,12 @@ static inline bool transfer_is_fused(const struct transfer *t)
 static inline bool transfer_is_flip(const struct transfer *t)
 {
   return !t->affine && t->flip != 0.0;
+}
+
+/* Arrays of floats that a mixed solve keeps. */
+static inline int transfer_singles(const struct transfer *t)
+{
+  return t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
 }
 
 struct records; /* of kernels/stencil.h */
@@ -191,20 +200,20 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
 
 /* Over nodes, tiles [begin, end). */
 #define FIRN_TILE_KERNELS(ROW)                                                                               \
-  ROW(velocity)    /* struct transfer: v(n) and v* */                                                        \
-  ROW(mix)         /* struct transfer: what FLIP gathers, before its g2p */                                  \
-  ROW(cr_product)  /* struct cr_vectors: A r, and its dot products */                                        \
-  ROW(cr_norm)     /* struct cr_vectors: <r,r> alone */                                                      \
+  ROW(velocity)     /* struct transfer: v(n) and v* */                                                       \
+  ROW(mix)          /* struct transfer: what FLIP gathers, before its g2p */                                 \
+  ROW(cr_product)   /* struct cr_vectors: A r, and its dot products */                                       \
+  ROW(cr_norm)      /* struct cr_vectors: <r,r> alone */                                                     \
   ROW(cr_stiffness) /* struct cr_vectors: sums of the scalars of ar and of M */                              \
-  ROW(cr_residual) /* struct cr_vectors: D, the first residual, <x,x>, M and M x */                          \
-  ROW(cr_update)   /* struct cr_vectors: the next x, r, p and A p */                                         \
-  ROW(cr_balance)  /* struct cr_vectors: x gives back the momentum that the preconditioner took */           \
-  ROW(cr_step)     /* struct cr_vectors: all of a pipelined iteration, and its dot products */               \
-  ROW(cr_begin)    /* struct cr_vectors: the first residual with a right side of its own, <m,m> and <b,b> */ \
-  ROW(heat_begin)  /* struct heat_arguments: unknown and right side of the heat solve */                     \
-  ROW(heat_loss)   /* struct heat_arguments: out += G in */                                                  \
-  ROW(heat_end)    /* struct heat_arguments: what particles gather, and the heat that came in */             \
-  ROW(keep_star)   /* struct liquid_arguments: v* is kept, */                                                \
+  ROW(cr_residual)  /* struct cr_vectors: D, the first residual, <x,x>, M and M x */                         \
+  ROW(cr_update)    /* struct cr_vectors: the next x, r, p and A p */                                        \
+  ROW(cr_balance)   /* struct cr_vectors: x gives back the momentum that the preconditioner took */          \
+  ROW(cr_step)      /* struct cr_vectors: all of a pipelined iteration, and its dot products */              \
+  ROW(cr_begin)   /* struct cr_vectors: the first residual with a right side of its own, <m,m> and <b,b> */  \
+  ROW(heat_begin) /* struct heat_arguments: unknown and right side of the heat solve */                      \
+  ROW(heat_loss)  /* struct heat_arguments: out += G in */                                                   \
+  ROW(heat_end)   /* struct heat_arguments: what particles gather, and the heat that came in */              \
+  ROW(keep_star)  /* struct liquid_arguments: v* is kept, */                                                 \
   ROW(liquid_right) /* struct liquid_arguments: and the right side made of it and the pressures */           \
   ROW(liquid_join)  /* struct liquid_arguments: out += NODE_PRESSURE */
 

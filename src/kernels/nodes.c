@@ -168,9 +168,9 @@ void KERNEL(cr_residual)(void *arguments, struct worker *worker, int32_t begin, 
     for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
       const vd x = vd_load_aligned(c->x + k), zero = vd_set(0.0), mass = spread_scalar(c->weight, k);
       const vm is_free = free_nodes(c->fixed, k);
-      const vd d = find_diagonal(c, mass, spread_scalar(c->ar, k)), whole = vd_fma(vd_set(c->factor), d, mass);
-      const vd residual =
-          -vd_set(c->factor) * inverse_of(whole) * vector_part(vd_load_aligned(c->ar + k), k);
+      const vd d = find_diagonal(c, mass, spread_scalar(c->ar, k)),
+               whole = vd_fma(vd_set(c->factor), d, mass);
+      const vd residual = -vd_set(c->factor) * inverse_of(whole) * vector_part(vd_load_aligned(c->ar + k), k);
       vd_store_aligned(c->ap + k, (vd)((vm)d & scalar_channel(k)));
       vd_store_aligned(c->r + k, vd_select(is_free, residual, zero));
       const vd all = mass * vector_part(x, k);

@@ -71,23 +71,21 @@ static void keep_places(const struct transfer *t, int32_t s, int count, const vd
   }
 }
 
-static void keep_snow_single(const struct kept *kept, int32_t s, int count, const struct principal *axes,
-                             const vd sigma[3], vd mu, vd lambda)
-{
-  const vd excess = sigma[0] * sigma[1] * sigma[2] - vd_set(1.0), moduli[3] = {mu, lambda, lambda * excess};
-  keep_single(kept, SINGLE_AXES, s, count, axes->u, 9);
-  keep_single(kept, SINGLE_TANGENT, s, count, sigma, 3);
-  keep_single(kept, SINGLE_TANGENT + 3, s, count, moduli, 3);
-}
-
 /* What the solve needs of snow. */
-static void keep(const struct kept *kept, int32_t s, int count, const struct principal *axes, vd mu,
-                 vd lambda)
+static void keep_snow(const struct kept *kept, bool mixed, int32_t s, int count,
+                      const struct snow_tangent *tangent)
 {
-  for (int k = 0; k < 9; k++) vd_store_some(kept->u[k] + s, axes->u[k], count);
-  for (int k = 0; k < 3; k++) vd_store_some(kept->sigma[k] + s, vd_set(1.0) + axes->strain[k], count);
-  vd_store_some(kept->mu + s, mu, count);
-  vd_store_some(kept->lambda + s, lambda, count);
+  if (mixed) {
+    keep_single(kept, SINGLE_SNOW_STRETCH, s, count, tangent->v, 6);
+    keep_single(kept, SINGLE_SNOW_MU, s, count, &tangent->mu, 1);
+    keep_single(kept, SINGLE_SNOW_BULK, s, count, &tangent->bulk, 1);
+    keep_single(kept, SINGLE_SNOW_PRESSURE, s, count, &tangent->pressure, 1);
+    return;
+  }
+  for (int k = 0; k < 6; k++) vd_store_some(kept->stretch[k] + s, tangent->v[k], count);
+  vd_store_some(kept->mu + s, tangent->mu, count);
+  vd_store_some(kept->bulk + s, tangent->bulk, count);
+  vd_store_some(kept->pressure + s, tangent->pressure, count);
 }
 
 /* And of any model. */
@@ -105,21 +103,6 @@ static void keep_tangent(const struct kept *kept, bool mixed, int32_t s, int cou
   for (int k = 0; k < 9; k++) vd_store_some(kept->pair[k] + s, tangent->pair[k / 3][k % 3], count);
 }
 
-/* The principal axes of the batch at s and of the one behind it, if `left` particles reach so far. */
-static void principal_ahead(const struct transfer *t, int32_t s, int32_t left,
-                            struct principal axes[STRETCH_MOST])
-{
-  vd f[STRETCH_MOST][9];
-  for (int b = 0; b < STRETCH_MOST && b * LANES < left; b++) {
-    const struct batch batch = batch_at(t, s + b * LANES, left - b * LANES);
-    for (int k = 0; k < 9; k++) f[b][k] = batch_load(t->p->fe[k], &batch);
-  }
-  if (left <= LANES)
-    principal3(f[0], axes);
-  else
-    principal_axes(STRETCH_MOST, (const vd(*)[9])f, axes);
-}
-
 /* Liquid has no stress of its own: a factor on what a solid of its material would have. */
 static inline vd without_liquid(const struct transfer *t, const struct batch *batch, vd factor)
 {
@@ -127,11 +110,9 @@ static inline vd without_liquid(const struct transfer *t, const struct batch *ba
   return vd_select(batch_load(t->p->liquid, batch) > vd_set(0.0), vd_set(0.0), factor);
 }
 
-/* Stress of a batch of snow, V0 P F_E^T, and its elastic energy; `axes` is the batch's where the step is
- * implicit. */
-ALWAYS_INLINE void snow_batch(const struct transfer *t, int32_t s, const struct batch *batch,
-                              const struct principal *axes, vd upper[6], vd *energy,
-                              struct step_result *result)
+/* Stress of a batch of snow, V0 P F_E^T, and its elastic energy. */
+ALWAYS_INLINE void snow_batch(const struct transfer *t, int32_t s, const struct batch *batch, vd upper[6],
+                              vd *energy, struct step_result *result)
 {
   const struct particles *p = t->p;
   const struct snow_lanes material = batch_snow(t, batch);
@@ -142,20 +123,11 @@ ALWAYS_INLINE void snow_batch(const struct transfer *t, int32_t s, const struct 
                          batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch));
   const vd mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
   result->limited += vm_count(clamped & vm_first(batch->count));
-  if (t->implicit) {
-    const vd one = vd_set(1.0),
-             sigma[3] = {one + axes->strain[0], one + axes->strain[1], one + axes->strain[2]};
-    snow_stress(axes->u, sigma, mu, lambda, upper);
-    *energy = snow_energy(sigma, mu, lambda);
-    if (t->mixed)
-      keep_snow_single(&t->kept, s, batch->count, axes, sigma, mu, lambda);
-    else
-      keep(&t->kept, s, batch->count, axes, mu, lambda);
-  } else {
-    vd f[9];
-    for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
-    snow_stress_left(f, mu, lambda, upper, energy);
-  }
+  vd f[9];
+  struct snow_tangent tangent;
+  for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
+  snow_stress_left(f, mu, lambda, upper, energy, &tangent);
+  if (t->implicit) keep_snow(&t->kept, t->mixed, s, batch->count, &tangent);
 }
 
 /* The stress in principal axes and what the solve keeps of it, before `factor`. */
@@ -207,12 +179,11 @@ static __attribute__((noinline)) void general_batch(const struct transfer *t, in
 }
 
 ALWAYS_INLINE void prepare_stress(const struct transfer *t, int32_t s, const struct batch *batch,
-                                  const struct principal *axes, vd stress[9], vd *energy,
-                                  struct step_result *result)
+                                  vd stress[9], vd *energy, struct step_result *result)
 {
   vd upper[6];
   if (t->snow_alone)
-    snow_batch(t, s, batch, axes, upper, energy, result);
+    snow_batch(t, s, batch, upper, energy, result);
   else
     general_batch(t, s, batch, upper, energy, result);
   const int place[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
@@ -229,13 +200,10 @@ static void prepare_pass(const struct transfer *t, int32_t s, int32_t n, struct 
   const enum linear force_linear = t->mls ? OFFSET : GRADIENT;
   const double force_scale = -stencil_scale(geometry, force_linear) * (transfer_is_fused(t) ? t->dt : 1.0);
   const double affine_scale = stencil_scale(geometry, OFFSET);
-  struct principal axes[STRETCH_MOST];
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
-    const int32_t turn = i / LANES % STRETCH_MOST;
     vd stress[9], energy = vd_set(0.0), coefficient[3][3], x[3], mv[3];
-    if (t->implicit && t->snow_alone && turn == 0) principal_ahead(t, s + i, n - i, axes);
-    prepare_stress(t, s + i, &batch, &axes[turn], stress, &energy, result);
+    prepare_stress(t, s + i, &batch, stress, &energy, result);
     if (t->measuring) tally_batch(tally, t, &batch, energy);
     const vd m = batch_constant(p->mass, &batch);
     for (int d = 0; d < 3; d++) mv[d] = m * batch_load(p->v[d], &batch);
@@ -270,6 +238,8 @@ ALWAYS_INLINE void prefetch_particles(const struct transfer *t, int32_t begin, i
     const int32_t slot = t->slot[k], home = t->home[k];
     for (int a = 0; a < t->by_slot.count; a++) __builtin_prefetch(t->by_slot.at[a] + slot);
     for (int a = 0; a < t->by_home.count; a++) __builtin_prefetch(t->by_home.at[a] + home);
+    if (t->implicit && t->mixed && k % (2 * LINE) == 0) /* and for where they will be kept */
+      for (int a = 0; a < transfer_singles(t); a++) __builtin_prefetch(t->kept.single[a] + k, 1);
   }
 }
 

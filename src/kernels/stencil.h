@@ -175,6 +175,7 @@ static inline void batch_indices(const struct transfer *t, const struct batch *b
 /* Where all materials are snow. */
 static inline struct snow_lanes batch_snow(const struct transfer *t, const struct batch *batch)
 {
+  if (t->material_count == 1) return snow_same(t->materials);
   uint32_t material[LANES];
   batch_indices(t, batch, material);
   return snow_gather(t->materials, material);
@@ -363,13 +364,13 @@ enum { SPAN_STRIDE1 = SPAN_NODES * 4, SPAN_STRIDE0 = MAX_SUPPORT * SPAN_STRIDE1 
 /* Starts a run: what the run before left on the nodes it shares with this one, or zero. */
 static inline void span_begin(struct span *span, bool continued)
 {
-  if (!continued) {
-    memset(span, 0, sizeof *span);
-    return;
-  }
   for (int r = 0; r < MAX_SUPPORT * MAX_SUPPORT; r++) {
-    memcpy(span->node[r][0], span->node[r][TILE_Z], 4 * 4 * sizeof(double));
-    memset(span->node[r][4], 0, (SPAN_NODES - 4) * 4 * sizeof(double));
+    double *node = span->node[r][0];
+    if (continued)
+      memcpy(node, node + TILE_Z * 4, 4 * 4 * sizeof(double));
+    else
+      vd_clear(node, 4 * 4);
+    vd_clear(node + 4 * 4, (SPAN_NODES - 4) * 4);
   }
 }
 

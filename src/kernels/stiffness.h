@@ -1,42 +1,26 @@
 /* The diagonal of the Hessian, for the preconditioner of the solve (solver/cr.h): at each node the mean of
  * its 3 x 3 block's diagonal, sum over particles of K |grad w|^2 with K the tangent's mean over all
  * directions of motion and gradient, (lambda + 4 mu) / 3 for small strains. A preconditioner need not be
- * exact, and must be positive: K is not below nought. */
+ * exact, and must be positive: K is not below nought. In double here; hessian_mixed.c has its own. */
 #ifndef FIRN_KERNELS_STIFFNESS_H
 #define FIRN_KERNELS_STIFFNESS_H
 
 #include "kernels/cell.h"
 
 /* Times V0, of the particles [s, s + LANES) in order. */
-static vd snow_stiffness(const struct transfer *t, int32_t s, int count)
+static vd snow_stiffness(const struct kept *k, int32_t s)
 {
-  const struct kept *k = &t->kept;
-  vd mu = vd_set(0.0), lambda = mu;
-  if (t->mixed) {
-    for (int l = 0; l < count; l++) {
-      mu[l] = (double)k->single[SINGLE_TANGENT + 3][s + l];
-      lambda[l] = (double)k->single[SINGLE_TANGENT + 4][s + l];
-    }
-  } else {
-    mu = vd_load(k->mu + s);
-    lambda = vd_load(k->lambda + s);
-  }
-  return vd_fma(vd_set(4.0), mu, lambda) * vd_set(1.0 / 3.0);
+  const vd lambda = vd_load(k->bulk + s) - vd_load(k->pressure + s);
+  return vd_fma(vd_set(4.0), vd_load(k->mu + s), lambda) * vd_set(1.0 / 3.0);
 }
 
 /* Of any model: the mean of the tangent's nine factors of G_ij in A_ij. */
-static vd general_stiffness(const struct transfer *t, int32_t s, int count)
+static vd general_stiffness(const struct kept *k, int32_t s)
 {
   static const int diagonal[9] = {0, 3, 5, 6, 7, 9, 10, 12, 13}; /* of d, then the first two of each pair */
-  const struct kept *k = &t->kept;
   vd sum = vd_set(0.0);
-  for (int n = 0; n < 9; n++) {
-    const int at = diagonal[n];
-    if (t->mixed)
-      for (int l = 0; l < count; l++) sum[l] += (double)k->single[SINGLE_TANGENT + at][s + l];
-    else
-      sum += vd_load((at < 6 ? k->d[at] : k->pair[at - 6]) + s);
-  }
+  for (int n = 0; n < 9; n++)
+    sum += vd_load((diagonal[n] < 6 ? k->d[diagonal[n]] : k->pair[diagonal[n] - 6]) + s);
   return sum * vd_set(1.0 / 9.0);
 }
 
@@ -105,8 +89,7 @@ static void add_stiffness(const struct transfer *t, struct records *rec, int32_t
       vd x[3];
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, linear, rec);
-      const vd found =
-          t->snow_alone ? snow_stiffness(t, s + i, batch.count) : general_stiffness(t, s + i, batch.count);
+      const vd found = t->snow_alone ? snow_stiffness(&t->kept, s + i) : general_stiffness(&t->kept, s + i);
       struct squares squares;
       square_weights(rec, vd_max(found, vd_set(0.0)) * vd_set(scale * scale), &squares);
       for (int l = 0; l < batch.count; l++) add_squares(&squares, l, nodes);

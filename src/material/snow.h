@@ -2,9 +2,9 @@
  *
  * Energy density per initial volume (Stomakhin et al. 2013, equation 1, with F_E = R S):
  *     psi = mu |F_E - R|^2 + lambda/2 (J_E - 1)^2,   mu, lambda = mu0, lambda0 times exp(xi (1 - J_P)).
- * Everything is written in the principal axes of F_E = U diag(sigma) V^T, where the stress is diagonal and
- * the tangent falls apart into one 3x3 block for the stretches and three 2x2 blocks for shear and spin:
- * exact, symmetric, no inverse of tr(S) I - S. Pure functions of one lane each. */
+ * Stress and tangent need no principal axes: both follow from the left stretch V = (F_E F_E^T)^(1/2), a
+ * polynomial (stretch.h). The return mapping does, F_E = U diag(sigma) V^T. Pure functions of one lane each.
+ */
 #ifndef FIRN_MATERIAL_SNOW_H
 #define FIRN_MATERIAL_SNOW_H
 
@@ -19,18 +19,24 @@ MODEL_CONSTANTS(snow, mu, lambda, hardening, factor_low, factor_high, stretch_lo
 
 struct snow_constants snow_constants(const struct snow_parameters *parameters);
 
+/* Of a batch of one material. */
+static inline struct snow_lanes snow_same(const struct material_constants *material)
+{
+  const struct snow_constants *c = (const void *)material->value;
+  return (struct snow_lanes){vd_set(c->mu),           vd_set(c->lambda),      vd_set(c->hardening),
+                             vd_set(c->factor_low),   vd_set(c->factor_high), vd_set(c->stretch_low),
+                             vd_set(c->stretch_high), vd_set(c->excess_low),  vd_set(c->excess_high)};
+}
+
 /* Of a batch of these materials, all of them snow. */
 static inline struct snow_lanes snow_gather(const struct material_constants *table, const uint32_t *material)
 {
   bool same = true;
   for (int l = 1; l < LANES; l++) same &= material[l] == material[0];
-  const struct snow_constants *c = (const void *)table[material[0]].value;
-  struct snow_lanes lanes = {vd_set(c->mu),           vd_set(c->lambda),      vd_set(c->hardening),
-                             vd_set(c->factor_low),   vd_set(c->factor_high), vd_set(c->stretch_low),
-                             vd_set(c->stretch_high), vd_set(c->excess_low),  vd_set(c->excess_high)};
+  struct snow_lanes lanes = snow_same(&table[material[0]]);
   if (same) return lanes;
   for (int l = 1; l < LANES; l++) {
-    c = (const void *)table[material[l]].value;
+    const struct snow_constants *c = (const void *)table[material[l]].value;
     lanes.mu[l] = c->mu;
     lanes.lambda[l] = c->lambda;
     lanes.hardening[l] = c->hardening;
@@ -69,20 +75,18 @@ static inline void snow_principal_stress(const vd sigma[3], vd mu, vd lambda, vd
   for (int d = 0; d < 3; d++) tau[d] = vd_fma(vd_set(2.0) * mu * (sigma[d] - one), sigma[d], pressure);
 }
 
-/* Kirchhoff-like stress P F_E^T (Pa), symmetric, upper triangle. */
-static inline void snow_stress(const vd u[9], const vd sigma[3], vd mu, vd lambda, vd out[6])
-{
-  vd tau[3];
-  snow_principal_stress(sigma, mu, lambda, tau);
-  stretch_from_principal(u, tau, out);
-}
+/* What the derivative of the stress is made of: V, mu, and lambda J times 2J - 1 and J - 1. */
+struct snow_tangent {
+  vd v[6], mu, bulk, pressure;
+};
 
-/* The same without the principal axes, and the energy density: with B = F F^T, P F^T is
- * 2 mu (B - B^(1/2)) + lambda (J - 1) J I, and |F - R|^2 = |B^(1/2) - I|^2. */
-static inline void snow_stress_left(const vd f[9], vd mu, vd lambda, vd out[6], vd *energy)
+/* Kirchhoff-like stress P F_E^T (Pa), symmetric, upper triangle, and the energy density: with B = F F^T, P
+ * F^T is 2 mu (B - B^(1/2)) + lambda (J - 1) J I, and |F - R|^2 = |B^(1/2) - I|^2. */
+static inline void snow_stress_left(const vd f[9], vd mu, vd lambda, vd out[6], vd *energy,
+                                    struct snow_tangent *tangent)
 {
   vd g[6], h[6], stretch = vd_set(0.0);
-  const vd mu2 = mu + mu, j = stretch_determinant(f), excess = j - vd_set(1.0),
+  const vd mu2 = mu + mu, one = vd_set(1.0), j = stretch_determinant(f), excess = j - one,
            pressure = lambda * excess * j;
   stretch_left(f, j, g, h);
   for (int k = 0; k < 6; k++) {
@@ -90,8 +94,12 @@ static inline void snow_stress_left(const vd f[9], vd mu, vd lambda, vd out[6], 
     const vd strain = g[k] - h[k], weight = vd_set(diagonal ? 1.0 : 2.0);
     out[k] = diagonal ? vd_fma(mu2, h[k], pressure) : mu2 * h[k];
     stretch = vd_fma(weight * strain, strain, stretch);
+    tangent->v[k] = diagonal ? one + strain : strain;
   }
   *energy = vd_fma(mu, stretch, vd_set(0.5) * lambda * excess * excess);
+  tangent->mu = mu;
+  tangent->bulk = lambda * j * (j + excess);
+  tangent->pressure = pressure;
 }
 
 /* mu and lambda of a batch, hardened. */
@@ -118,42 +126,44 @@ static inline void snow_multiply(const vd a[9], const vd b[9], vd out[9])
   matrix_multiply(a, b, out);
 }
 
-/* The shear and spin block of axes i, j: a = dF_ij, b = dF_ji in the principal axes, k the third axis. The
- * rotation's change is (a - b) / (sigma_i + sigma_j); where the stretches nearly cancel (inverted elements)
- * the quotient is bounded instead of divided by zero. */
-static inline void snow_tangent_shear(const vd sigma[3], vd mu2, vd pressure, int i, int j, const vd g[9],
-                                      vd out[9])
+/* (tr(V) I - V)^-1, upper triangle. Its eigenvalues, 1 / (sigma_i + sigma_j), are bounded where two stretches
+ * cancel (inverted elements). */
+static inline void snow_spin(const vd v[6], vd out[6])
 {
-  const int k = 3 - i - j;
-  const vd a = g[3 * i + j] * sigma[j], b = g[3 * j + i] * sigma[i];
-  const vd spin = (a - b) / vd_max(sigma[i] + sigma[j], vd_set(1e-6));
-  const vd cofactor = pressure * sigma[k];
-  out[3 * i + j] = (vd_fma(mu2, a - spin, -cofactor * b)) * sigma[j];
-  out[3 * j + i] = (vd_fma(mu2, b + spin, -cofactor * a)) * sigma[i];
+  const vd xx = v[3] + v[5], yy = v[0] + v[5], zz = v[0] + v[3], xy = -v[1], xz = -v[2], yz = -v[4];
+  const vd minor[6] = {vd_fma(yy, zz, -yz * yz), vd_fma(xz, yz, -xy * zz), vd_fma(xy, yz, -xz * yy),
+                       vd_fma(xx, zz, -xz * xz), vd_fma(xy, xz, -yz * xx), vd_fma(xx, yy, -xy * xy)};
+  const vd determinant = vd_fma(xx, minor[0], vd_fma(xy, minor[1], xz * minor[2]));
+  const vd least = vd_fma(vd_set(1e-6), minor[0] + minor[3] + minor[5], vd_set(1e-300));
+  const vd inverse = vd_set(1.0) / vd_max(determinant, least);
+  for (int k = 0; k < 6; k++) out[k] = minor[k] * inverse;
 }
 
-/* dP F_E^T for the velocity-like gradient g (dF = g F_E): method.md, step 6. */
-static inline void snow_tangent(const vd u[9], const vd sigma[3], vd mu, vd lambda, const vd g[9], vd out[9])
+/* dP F_E^T for the velocity-like gradient g (dF = g F_E): method.md, step 6. With F_E = V R and dR = W R, the
+ * product g V is dV + V W, so the skew W follows from g V less its transpose, which is V W + W V. */
+static inline void snow_tangent_apply(const struct snow_tangent *t, const vd g[9], vd out[9])
 {
-  vd ut[9], half[9], local[9], result[9];
-  matrix_transpose(u, ut);
-  matrix_multiply(ut, g, half);
-  matrix_multiply(half, u, local); /* U^T g U */
-  const vd mu2 = mu + mu, one = vd_set(1.0), j = sigma[0] * sigma[1] * sigma[2],
-           pressure = lambda * (j - one);
-  const vd cofactor[3] = {sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1]};
-  const vd df[3] = {local[0] * sigma[0], local[4] * sigma[1], local[8] * sigma[2]};
-  const vd dj = vd_fma(cofactor[0], df[0], vd_fma(cofactor[1], df[1], cofactor[2] * df[2]));
-  for (int d = 0; d < 3; d++) {
-    const int e = (d + 1) % 3, f = (d + 2) % 3;
-    const vd change = vd_fma(sigma[e], df[f], sigma[f] * df[e]);
-    result[4 * d] = vd_fma(mu2, df[d], vd_fma(lambda * dj, cofactor[d], pressure * change)) * sigma[d];
-  }
-  snow_tangent_shear(sigma, mu2, pressure, 0, 1, local, result);
-  snow_tangent_shear(sigma, mu2, pressure, 0, 2, local, result);
-  snow_tangent_shear(sigma, mu2, pressure, 1, 2, local, result);
-  matrix_multiply(u, result, half);
-  matrix_multiply(half, ut, out);
+  const vd *v = t->v, mu2 = t->mu + t->mu, full[9] = {v[0], v[1], v[2], v[1], v[3], v[4], v[2], v[4], v[5]};
+  vd moved[9], spin[6];
+  matrix_multiply(g, full, moved);
+  snow_spin(v, spin);
+  const vd x = moved[7] - moved[5], y = moved[2] - moved[6], z = moved[3] - moved[1];
+  const vd w[3] = {vd_fma(spin[0], x, vd_fma(spin[1], y, spin[2] * z)),
+                   vd_fma(spin[1], x, vd_fma(spin[3], y, spin[4] * z)),
+                   vd_fma(spin[2], x, vd_fma(spin[4], y, spin[5] * z))};
+  moved[1] += w[2];
+  moved[2] -= w[1];
+  moved[3] -= w[2];
+  moved[5] += w[0];
+  moved[6] += w[1];
+  moved[7] -= w[0];
+  const vd volume = t->bulk * (g[0] + g[4] + g[8]);
+  matrix_multiply(moved, full, out);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      const vd back = t->pressure * g[3 * j + i];
+      out[3 * i + j] = vd_fma(mu2, out[3 * i + j], i == j ? volume - back : -back);
+    }
 }
 
 /* By Sylvester's criterion. */
@@ -254,7 +264,8 @@ static inline void snow_model_left(const void *constants, const vd f[9], const s
                                    vd *energy)
 {
   const struct snow_moduli m = snow_moduli(constants, h);
-  snow_stress_left(f, m.mu, m.lambda, tau, energy);
+  struct snow_tangent unused;
+  snow_stress_left(f, m.mu, m.lambda, tau, energy, &unused);
 }
 
 static inline void snow_model_slope(const void *constants, const struct stretches *e, const struct history *h,

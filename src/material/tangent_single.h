@@ -18,34 +18,42 @@ static inline void single_transpose(const vf a[9], vf out[9])
     for (int j = 0; j < 3; j++) out[3 * i + j] = a[3 * j + i];
 }
 
-/* As snow_tangent_shear(). */
-static inline void single_snow_shear(const vf sigma[3], vf mu2, vf pressure, int i, int j, const vf g[9],
-                                     vf out[9])
+/* As snow_spin(). */
+static inline void single_snow_spin(const vf v[6], vf out[6])
 {
-  const vf a = g[3 * i + j] * sigma[j], b = g[3 * j + i] * sigma[i];
-  const vf spin = (a - b) / vf_max(sigma[i] + sigma[j], vf_set(1e-6F));
-  const vf cofactor = pressure * sigma[3 - i - j];
-  out[3 * i + j] = vf_fma(mu2, a - spin, -cofactor * b) * sigma[j];
-  out[3 * j + i] = vf_fma(mu2, b + spin, -cofactor * a) * sigma[i];
+  const vf xx = v[3] + v[5], yy = v[0] + v[5], zz = v[0] + v[3], xy = -v[1], xz = -v[2], yz = -v[4];
+  const vf minor[6] = {vf_fma(yy, zz, -yz * yz), vf_fma(xz, yz, -xy * zz), vf_fma(xy, yz, -xz * yy),
+                       vf_fma(xx, zz, -xz * xz), vf_fma(xy, xz, -yz * xx), vf_fma(xx, yy, -xy * xy)};
+  const vf determinant = vf_fma(xx, minor[0], vf_fma(xy, minor[1], xz * minor[2]));
+  const vf least = vf_fma(vf_set(1e-6F), minor[0] + minor[3] + minor[5], vf_set(1e-30F));
+  const vf inverse = vf_set(1.0F) / vf_max(determinant, least);
+  for (int k = 0; k < 6; k++) out[k] = minor[k] * inverse;
 }
 
-/* As snow_tangent(), in the principal axes. `pressure` is lambda (J - 1): J is near 1, and their difference
- * would lose digits here. */
-static inline void single_snow_local(const vf sigma[3], vf mu, vf lambda, vf pressure, const vf g[9],
-                                     vf out[9])
+/* As snow_tangent_apply(); v, mu, bulk and pressure as in struct snow_tangent. */
+static inline void single_snow_apply(const vf v[6], vf mu, vf bulk, vf pressure, const vf g[9], vf out[9])
 {
-  const vf mu2 = mu + mu;
-  const vf cofactor[3] = {sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1]};
-  const vf df[3] = {g[0] * sigma[0], g[4] * sigma[1], g[8] * sigma[2]};
-  const vf dj = vf_fma(cofactor[0], df[0], vf_fma(cofactor[1], df[1], cofactor[2] * df[2]));
-  for (int d = 0; d < 3; d++) {
-    const int e = (d + 1) % 3, f = (d + 2) % 3;
-    const vf change = vf_fma(sigma[e], df[f], sigma[f] * df[e]);
-    out[4 * d] = vf_fma(mu2, df[d], vf_fma(lambda * dj, cofactor[d], pressure * change)) * sigma[d];
-  }
-  single_snow_shear(sigma, mu2, pressure, 0, 1, g, out);
-  single_snow_shear(sigma, mu2, pressure, 0, 2, g, out);
-  single_snow_shear(sigma, mu2, pressure, 1, 2, g, out);
+  const vf mu2 = mu + mu, full[9] = {v[0], v[1], v[2], v[1], v[3], v[4], v[2], v[4], v[5]};
+  vf moved[9], spin[6];
+  single_multiply(g, full, moved);
+  single_snow_spin(v, spin);
+  const vf x = moved[7] - moved[5], y = moved[2] - moved[6], z = moved[3] - moved[1];
+  const vf w[3] = {vf_fma(spin[0], x, vf_fma(spin[1], y, spin[2] * z)),
+                   vf_fma(spin[1], x, vf_fma(spin[3], y, spin[4] * z)),
+                   vf_fma(spin[2], x, vf_fma(spin[4], y, spin[5] * z))};
+  moved[1] += w[2];
+  moved[2] -= w[1];
+  moved[3] -= w[2];
+  moved[5] += w[0];
+  moved[6] += w[1];
+  moved[7] -= w[0];
+  const vf volume = bulk * (g[0] + g[4] + g[8]);
+  single_multiply(moved, full, out);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      const vf back = pressure * g[3 * j + i];
+      out[3 * i + j] = vf_fma(mu2, out[3 * i + j], i == j ? volume - back : -back);
+    }
 }
 
 /* As tangent_apply(), in the principal axes; d and pair (three a row) as in struct tangent. */

@@ -5,7 +5,7 @@
 enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOT_WEIGHT, DOT_SUM, DOTS = DOT_SUM + 3 };
 
 static const double held_part = 0.01; /* of |v*| over all nodes, which the free ones count for at least */
-static const double slow_parts = 100.0; /* of what moves slowly, that CR_STOP_SCALE measures by */
+static const double slow_part = 1e-3; /* of what moves, beyond which CR_STOP_SCALE leaves no residual */
 
 static struct cr_vectors vectors_of(const struct cr_system *s)
 {
@@ -106,14 +106,14 @@ static double spread_of(const struct exact_sum dots[DOTS])
 
 /* What the residual is measured by. |b| over the free nodes is nothing where they rest and a body moves, and
  * no residual would be small beside it: then it is a part of what the body gives the nodes it holds. */
-static double measure_of(const struct cr_system *s, const struct exact_sum dots[DOTS])
+static double measure_of(const struct cr_system *s, double tolerance, const struct exact_sum dots[DOTS])
 {
   const double of_free = exact_value(&dots[DOT_NORM]), held = exact_value(&dots[DOT_HELD]);
   if (s->has_right) return sqrt(of_free + held);
   if (s->stop == CR_STOP_SIZE) return fmax(sqrt(of_free), held_part * sqrt(of_free + held));
   const double size = sqrt(exact_value(&dots[DOT_WEIGHT])), spread = spread_of(dots);
   const double moving = fmax(fmax(sqrt(spread), held_part * sqrt(held)), s->least * size);
-  return fmin(s->scale * size, slow_parts * moving);
+  return fmin(s->scale * size, slow_part * moving / tolerance);
 }
 
 /* Judges the first residual, as the first look at the sums of an iteration would. */
@@ -124,7 +124,7 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
   for (int k = 0; k < DOTS; k++) sums[k] = dots[k];
   crew_tiles(s->crew, s->grid, s->kernels->cr_norm, v, s->owned_tiles, &sums[DOT_RR], 1);
   s->reduce(s->context, sums, DOTS);
-  const double norm = measure_of(s, sums), residual = sqrt(exact_value(&sums[DOT_RR]));
+  const double norm = measure_of(s, p->tolerance, sums), residual = sqrt(exact_value(&sums[DOT_RR]));
   p->result.residual = norm > 0.0 ? residual / norm : 0.0;
   p->result.converged = residual <= p->tolerance * norm;
   return p->result.converged;
@@ -146,7 +146,7 @@ struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_i
   if (s->may_be_solved && is_solved(s, &v, &progress, dots)) return progress.result;
   apply(s, &v, dots);
   s->reduce(s->context, dots, DOTS);
-  progress.norm = measure_of(s, dots);
+  progress.norm = measure_of(s, tolerance, dots);
   while (judge(&progress, dots)) {
     update(s, &v, progress.a, progress.b);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
@@ -168,7 +168,7 @@ struct cr_result cr_solve_pipelined(const struct cr_system *s, double tolerance,
     s->reduce_begin(s->context, dots, count);
     s->product(s->context, NODE_A_RESIDUAL, NODE_AA_RESIDUAL);
     s->reduce_end(s->context);
-    if (count == DOTS) progress.norm = measure_of(s, dots);
+    if (count == DOTS) progress.norm = measure_of(s, tolerance, dots);
     if (!judge(&progress, dots)) return finish(s, &v, &progress);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
     v.a = progress.a;

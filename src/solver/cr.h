@@ -18,8 +18,8 @@ enum cr_stop {
   /* max(|b|, 0.01 |b| over all nodes): the floor counts only where the free nodes all but rest and others are
    * moved by a body. What moves as a whole is solved the less exactly the faster it moves. */
   CR_STOP_SIZE,
-  /* scale sqrt(sum W): the same whatever moves, and how fast. Where it is less, 100 times what moves,
-   * max(|b - mean b|, least sqrt(sum W)): slow motion would not be solved at all otherwise. */
+  /* scale sqrt(sum W): the same whatever moves, and how fast. And |r| may not be above a thousandth of
+   * max(|b - mean b|, least sqrt(sum W)), since slow motion would not be solved at all otherwise. */
   CR_STOP_SCALE
 };
 
@@ -29,7 +29,7 @@ struct cr_system {
   const struct kernels *kernels;
   enum node_field unknown; /* the solve starts here, with x = b, and leaves its result here */
   enum node_field weight;  /* its scalar is W */
-  enum node_field fixed; /* nodes whose scalar is not 0 here keep their x */
+  enum node_field fixed;   /* nodes whose scalar is not 0 here keep their x */
   /* The right side is x at the start, or, with has_right, a field of its own. Then the solve starts at x as
    * it is and stops at |r| <= tolerance sqrt(|measure|^2 + |right|^2) over the free nodes. */
   bool has_right;
@@ -37,7 +37,7 @@ struct cr_system {
   /* x may be good enough as it is: the first residual is looked at before its product is made. One sum over
    * all ranks more, and a product less where it is. Changes no bit. */
   bool may_be_solved;
-  enum cr_stop stop; /* without has_right */
+  enum cr_stop stop;   /* without has_right */
   double scale, least; /* of CR_STOP_SCALE, in units of x */
   double factor;
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */

@@ -186,10 +186,11 @@ static void probe_stress(const lane f[9], const lane mu, const lane lambda, lane
 {
   FOR_REGISTERS(at)
   {
-    vd u[9], sigma[3], upper[6];
+    vd u[9], sigma[3], tau[3], upper[6];
     stretches(f, at, u, sigma);
     vd_store(energy + at, snow_energy(sigma, vd_load(mu + at), vd_load(lambda + at)));
-    snow_stress(u, sigma, vd_load(mu + at), vd_load(lambda + at), upper);
+    snow_principal_stress(sigma, vd_load(mu + at), vd_load(lambda + at), tau);
+    stretch_from_principal(u, tau, upper);
     store_symmetric(upper, stress, at);
   }
 }
@@ -199,8 +200,9 @@ static void probe_stress_left(const lane f[9], const lane mu, const lane lambda,
   FOR_REGISTERS(at)
   {
     vd a[9], upper[6], e;
+    struct snow_tangent unused;
     load(f, at, 9, a);
-    snow_stress_left(a, vd_load(mu + at), vd_load(lambda + at), upper, &e);
+    snow_stress_left(a, vd_load(mu + at), vd_load(lambda + at), upper, &e, &unused);
     vd_store(energy + at, e);
     store_symmetric(upper, stress, at);
   }
@@ -210,10 +212,12 @@ static void probe_tangent(const lane f[9], const lane mu, const lane lambda, con
 {
   FOR_REGISTERS(at)
   {
-    vd u[9], sigma[3], gradient[9], result[9];
-    stretches(f, at, u, sigma);
+    vd a[9], upper[6], e, gradient[9], result[9];
+    struct snow_tangent tangent;
+    load(f, at, 9, a);
     load(g, at, 9, gradient);
-    snow_tangent(u, sigma, vd_load(mu + at), vd_load(lambda + at), gradient, result);
+    snow_stress_left(a, vd_load(mu + at), vd_load(lambda + at), upper, &e, &tangent);
+    snow_tangent_apply(&tangent, gradient, result);
     store(result, 9, out, at);
   }
 }
