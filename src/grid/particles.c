@@ -247,6 +247,13 @@ void next_fit(struct next *next, const struct particles *p)
   resize(next->p, p->capacity);
 }
 
+void next_stage(struct next *next, const struct particles *p, int threads)
+{
+  for (struct particle_walk w = particle_walk(next->p); particle_next(&w);)
+    copy_shares(w.array, particle_array(p, w.field, w.component), p->count, field_size(w.field->type),
+                threads);
+}
+
 void next_free(struct next *next)
 {
   particles_destroy(&next->p);

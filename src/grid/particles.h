@@ -147,6 +147,9 @@ struct next {
 void next_fit(struct next *next, const struct particles *p);
 void next_free(struct next *next);
 
+/* Copies the state of all particles, by several threads. */
+void next_stage(struct next *next, const struct particles *p, int threads);
+
 /* The new state becomes the state: the arrays change places. */
 void next_exchange(struct next *next, struct particles *p);
 
