@@ -31,6 +31,7 @@ void comm_create(struct comm *comm, MPI_Comm parent)
   MPI_Comm_rank(comm->mpi, &comm->rank);
   MPI_Comm_size(comm->mpi, &comm->size);
   comm->threads = 1;
+  comm->memories = 0;
   comm->thread_least = 0;
   comm->traffic = mem_alloc(1, sizeof *comm->traffic);
 }

@@ -31,6 +31,7 @@ struct comm {
   int size;
   int threads;          /* that this rank runs; 1 unless topology_plan() says otherwise */
   int32_t thread_least; /* particles that are worth a thread: with fewer some of them rest; 0: none rests */
+  int memories;         /* that its cores have beside them; 0: not known */
   struct traffic *traffic; /* shared by copies of the struct */
 };
 

@@ -180,6 +180,19 @@ static char *describe(const struct comm *comm, MPI_Comm node, int cores, const c
   return line;
 }
 
+/* Memories (NUMA nodes) beside this rank's cores; 0 where that is not known. */
+static int count_memories(const struct machine *m)
+{
+  hwloc_cpuset_t cores = hwloc_bitmap_alloc();
+  hwloc_nodeset_t memories = hwloc_bitmap_alloc();
+  for (int k = 0; k < m->count; k++) hwloc_bitmap_or(cores, cores, m->set[k]);
+  if (m->count) hwloc_cpuset_to_nodeset(m->topology, cores, memories);
+  const int count = hwloc_bitmap_weight(memories);
+  hwloc_bitmap_free(memories);
+  hwloc_bitmap_free(cores);
+  return count > 0 ? count : 0;
+}
+
 char *topology_plan(struct comm *comm, int wanted, enum binding binding)
 {
   struct machine *machine = machine_create();
@@ -191,6 +204,7 @@ char *topology_plan(struct comm *comm, int wanted, enum binding binding)
   struct place *places = mem_alloc((size_t)local, sizeof *places), place = {.cores = machine->cores};
   MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);
   const int share = machine->count / neighbours_of(places, local, mine).ranks;
+  comm->memories = count_memories(machine);
   comm->thread_least = wanted > 0 ? 0 : THREAD_LEAST;
   comm->threads = place.threads = wanted > 0 ? wanted : share > 1 ? share : 1;
   MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);

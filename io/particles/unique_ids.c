@@ -104,7 +104,7 @@ int unique_ids_check(const struct comm *comm, const uint64_t *ids, int64_t count
   if (count > 0) memcpy(own, ids, (size_t)count * sizeof *own);
   const int64_t kept = make_unique(own, count, &twice, &found);
   int64_t received = 0;
-  int code = send_home(comm, own, kept, &homed, &received, err);
+  int code = comm->size > 1 ? send_home(comm, own, kept, &homed, &received, err) : FIRN_OK;
   if (code == FIRN_OK) {
     make_unique(homed, received, &twice, &found);
     code = agree_twice(comm, found, twice, err);

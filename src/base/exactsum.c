@@ -28,6 +28,11 @@ void exact_add(struct exact_sum *sum, double value)
   sum->limb[digit + 2] += sign * (int64_t)(uint32_t)(wide >> 64);
 }
 
+void exact_join(struct exact_sum *sum, const struct exact_sum *other)
+{
+  for (int l = 0; l < EXACT_LIMBS; l++) sum->limb[l] += other->limb[l];
+}
+
 /* Carries so that every digit but the top one lies in [0, 2^32); returns the top digit's sign. */
 static int normalise(int64_t digit[EXACT_DIGITS])
 {

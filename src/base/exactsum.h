@@ -17,6 +17,9 @@ struct exact_sum {
 
 void exact_add(struct exact_sum *sum, double value);
 
+/* What `other` came to is added too. */
+void exact_join(struct exact_sum *sum, const struct exact_sum *other);
+
 /* The sum rounded to the nearest double (twice only where the result is denormal). */
 double exact_value(const struct exact_sum *sum);
 

@@ -175,19 +175,33 @@ void particles_spread(struct particles *p, int threads)
   }
 }
 
-int32_t particles_append(struct particles *p, int64_t n)
+/* Particles [begin, end) as the table has them at first. */
+static void begin_particles(const struct particles *p, int64_t begin, int64_t end)
+{
+  for (struct particle_walk w = particle_walk(p); particle_next(&w);) {
+    const size_t size = field_size(w.field->type);
+    if (w.field->initial == 0.0 || (w.field->components == 9 && w.component % 4 != 0))
+      memset((char *)w.array + (size_t)begin * size, 0, (size_t)(end - begin) * size);
+    else
+      for (int64_t i = begin; i < end; i++) ((double *)w.array)[i] = w.field->initial;
+  }
+}
+
+int32_t particles_append_shared(struct particles *p, int64_t n, int threads)
 {
   const int32_t first = p->count;
   FIRN_ASSERT(n >= 0);
   if (!has_room(p, first + n)) grow(p, first + n, p->capacity / 2);
-  for (struct particle_walk w = particle_walk(p); particle_next(&w);) {
-    const size_t size = field_size(w.field->type);
-    memset((char *)w.array + (size_t)first * size, 0, (size_t)n * size);
-    if (w.field->initial == 0.0 || (w.field->components == 9 && w.component % 4 != 0)) continue;
-    for (int64_t i = first; i < first + n; i++) ((double *)w.array)[i] = w.field->initial;
-  }
+#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
+  for (int w = 0; w < threads; w++)
+    begin_particles(p, first + n * w / threads, first + n * (w + 1) / threads);
   p->count = (int32_t)(first + n);
   return first;
+}
+
+int32_t particles_append(struct particles *p, int64_t n)
+{
+  return particles_append_shared(p, n, 1);
 }
 
 size_t particles_record_size(const struct particles *p)
@@ -231,6 +245,13 @@ void next_fit(struct next *next, const struct particles *p)
   if (next->p->capacity >= p->capacity) return;
   next->key = mem_resize(next->key, (size_t)next->p->capacity, (size_t)p->capacity, sizeof *next->key);
   resize(next->p, p->capacity);
+}
+
+void next_stage(struct next *next, const struct particles *p, int threads)
+{
+  for (struct particle_walk w = particle_walk(next->p); particle_next(&w);)
+    copy_shares(w.array, particle_array(p, w.field, w.component), p->count, field_size(w.field->type),
+                threads);
 }
 
 void next_free(struct next *next)

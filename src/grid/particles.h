@@ -127,6 +127,9 @@ void particles_spread(struct particles *p, int threads);
 /* Appends n particles with the initial values of the table; returns the index of the first. */
 int32_t particles_append(struct particles *p, int64_t n);
 
+/* The same by several threads, for many particles. */
+int32_t particles_append_shared(struct particles *p, int64_t n, int threads);
+
 /* Bytes of one packed particle, and the copies between a particle and its packed form (migration). */
 size_t particles_record_size(const struct particles *p);
 void particles_pack(const struct particles *p, int32_t index, void *record);
@@ -143,6 +146,9 @@ struct next {
 /* Follows p's fields and capacity; contents stay. Starts from a zeroed struct. */
 void next_fit(struct next *next, const struct particles *p);
 void next_free(struct next *next);
+
+/* Copies the state of all particles, by several threads. */
+void next_stage(struct next *next, const struct particles *p, int threads);
 
 /* The new state becomes the state: the arrays change places. */
 void next_exchange(struct next *next, struct particles *p);

@@ -231,13 +231,18 @@ static struct grid_cells merge(const struct reorder *r, const struct desk *desk,
   return (struct grid_cells){pen.cells, desk->cell_key, desk->cell_start};
 }
 
+static int threads_of(const struct reorder *r)
+{
+  return r->threads > 1 ? r->threads : 1;
+}
+
 struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct next *next,
                                     const struct grid *grid, int32_t arrived)
 {
   next_exchange(next, p);
   struct desk desk = clear_desk(next);
   find_movers(&desk, r, p, next->key, grid, arrived);
-  movers_sort(&desk.movers);
+  movers_sort(&desk.movers, threads_of(r));
   const struct grid_cells cells = merge(r, &desk, p->id, grid);
   const int32_t stayed = p->count + arrived - desk.leavers;
   p->count = cells.start[cells.count];
@@ -253,18 +258,21 @@ bool reorder_is_untidy(const struct reorder *r, const struct particles *p)
   return r->moved > p->count || r->homes_used > p->count + p->count / 16 + 1024;
 }
 
-static void gather_words(uint64_t *to, const uint64_t *from, const int32_t *index, int32_t count)
+static void gather_words(uint64_t *to, const uint64_t *from, const int32_t *index, int32_t count, int threads)
 {
+#pragma omp parallel for num_threads(threads) if (threads > 1)
   for (int32_t k = 0; k < count; k++) to[k] = from[index[k]];
 }
 
 /* A constant goes through the keys' array, which is free by now. */
-static void gather_constant(const struct particle_walk *w, const int32_t *home, int32_t count, void *spare)
+static void gather_constant(const struct particle_walk *w, const int32_t *home, int32_t count, void *spare,
+                            int threads)
 {
   if (field_size(w->field->type) == sizeof(uint64_t)) {
-    gather_words(spare, w->array, home, count);
+    gather_words(spare, w->array, home, count, threads);
   } else {
     uint32_t *to = spare;
+#pragma omp parallel for num_threads(threads) if (threads > 1)
     for (int32_t k = 0; k < count; k++) to[k] = ((const uint32_t *)w->array)[home[k]];
   }
   memcpy(w->array, spare, (size_t)count * field_size(w->field->type));
@@ -276,9 +284,9 @@ void reorder_tidy(struct reorder *r, struct particles *p, struct next *next)
   const int32_t count = p->count;
   for (struct particle_walk w = particle_walk(p); particle_next(&w);) {
     if (w.field->role == ROLE_STATE) /* into the next state's arrays, which then change places */
-      gather_words(particle_array(next->p, w.field, w.component), w.array, r->slot, count);
+      gather_words(particle_array(next->p, w.field, w.component), w.array, r->slot, count, threads_of(r));
     else
-      gather_constant(&w, r->home, count, next->key);
+      gather_constant(&w, r->home, count, next->key, threads_of(r));
   }
   next_exchange(next, p);
   stand_in_place(r, count);

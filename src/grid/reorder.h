@@ -25,6 +25,7 @@ struct reorder {
   int32_t *vacant;      /* those of them whose particles left for another rank */
   int32_t vacant_count, vacant_capacity;
   int32_t capacity;
+  int threads;      /* that may work on it; 0 is 1 */
   int64_t moved;    /* since the homes were last in order */
   bool tidy;        /* particle k stands at k */
   bool cells_known; /* the order is by the cells of the grid */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { TOP_BITS = 11, LOW_BITS = 8, FEW = 48 };
+enum { TOP_BITS = 11, LOW_BITS = 8, FEW = 48, MANY = 1 << 18 };
 
 /* One of the two sets of arrays, from some mover on. */
 struct side {
@@ -78,7 +78,7 @@ static void sort_part(struct side from, struct side to, int32_t count)
   insertion_sort(&goal, count);
 }
 
-void movers_sort(struct movers *m)
+void movers_sort(struct movers *m, int threads)
 {
   uint64_t differ = 0;
   for (int32_t k = 1; k < m->count; k++) differ |= m->key[k] ^ m->key[0];
@@ -89,6 +89,7 @@ void movers_sort(struct movers *m)
                     spare = side_at(m->spare_key, m->spare_id, m->spare_slot, 0);
   counting_pass(&first, &spare, m->count, shift, TOP_BITS, at);
   at[0] = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8) if (threads > 1 && m->count > MANY)
   for (int d = 0; d < 1 << TOP_BITS; d++) {
     const int32_t begin = at[d], count = at[d + 1] - begin;
     if (count == 0) continue;

@@ -14,6 +14,7 @@ struct movers {
   int32_t *spare_slot;
 };
 
-void movers_sort(struct movers *m);
+/* By (key, id), which no two share: the result does not depend on the number of threads. */
+void movers_sort(struct movers *m, int threads);
 
 #endif

@@ -44,8 +44,7 @@ void crew_fit_tiles(struct crew *crew, const struct grid *grid, int32_t footprin
 /* Adds the sums of one worker to another's: integers, so exact. */
 static void add_sums(struct exact_sum *to, const struct exact_sum *from, int count)
 {
-  for (int k = 0; k < count; k++)
-    for (int l = 0; l < EXACT_LIMBS; l++) to[k].limb[l] += from[k].limb[l];
+  for (int k = 0; k < count; k++) exact_join(&to[k], &from[k]);
 }
 
 /* Planes [*begin, *end) of a chunk in a pass. Without an edge apart nothing can be sent to the right before

@@ -34,6 +34,7 @@ static void perpendicular(const double a[3], double out[3])
 static double direction_of(const double d[3], const double *axis, double out[3])
 {
   const double length = vec_norm(d);
+  if (!out) return length;
   if (length > no_direction) {
     for (int k = 0; k < 3; k++) out[k] = d[k] / length;
     return length;
@@ -45,7 +46,8 @@ static double direction_of(const double d[3], const double *axis, double out[3])
 }
 
 /* Distance to the corner region {q <= 0 in all of `count` directions}: the rule that boxes (three) and
- * cylinders (two) share. The normal's components along those directions go to n. */
+ * cylinders (two) share. The normal's components along those directions go to n; it may
+ * be NULL here and below. */
 static double corner_distance(const double *q, int count, double *n)
 {
   double square = 0.0;
@@ -54,7 +56,9 @@ static double corner_distance(const double *q, int count, double *n)
     if (q[k] > 0.0) square += q[k] * q[k];
     if (q[k] > q[greatest]) greatest = k;
   }
+  if (!n && square == 0.0) return q[greatest]; /* most points of a shape full of snow */
   const double outside = sqrt(square);
+  if (!n) return outside > no_direction ? outside : q[greatest];
   if (outside > no_direction) {
     for (int k = 0; k < count; k++) n[k] = q[k] > 0.0 ? q[k] / outside : 0.0;
     return outside;
@@ -71,7 +75,8 @@ static double box_distance(const struct shape *s, const double d[3], double n[3]
     q[k] = fabs(p) - s->half[k];
     side[k] = p < 0.0 ? -1.0 : 1.0;
   }
-  const double distance = corner_distance(q, 3, local);
+  const double distance = corner_distance(q, 3, n ? local : NULL);
+  if (!n) return distance;
   for (int k = 0; k < 3; k++) local[k] *= side[k];
   for (int i = 0; i < 3; i++)
     n[i] = s->axes[3 * i] * local[0] + s->axes[3 * i + 1] * local[1] + s->axes[3 * i + 2] * local[2];
@@ -92,8 +97,10 @@ static double cylinder_distance(const struct shape *s, const double d[3], double
   const double along = vec_dot(d, s->axis);
   double radial[3], outward[3], part[2];
   vec_axpy(d, -along, s->axis, radial);
-  const double q[2] = {direction_of(radial, s->axis, outward) - s->radius, fabs(along) - s->half[0]};
-  const double distance = corner_distance(q, 2, part);
+  const double q[2] = {direction_of(radial, s->axis, n ? outward : NULL) - s->radius,
+                       fabs(along) - s->half[0]};
+  const double distance = corner_distance(q, 2, n ? part : NULL);
+  if (!n) return distance;
   const double end = along < 0.0 ? -part[1] : part[1];
   for (int k = 0; k < 3; k++) n[k] = part[0] * outward[k] + end * s->axis[k];
   return distance;
@@ -138,9 +145,10 @@ static double cone_distance(const struct shape *s, const double d[3], double n[3
   const double along = vec_dot(d, s->axis), h = s->half[0], a = s->radius, b = s->amount;
   double radial[3], outward[3], local[2];
   vec_axpy(d, -along, s->axis, radial);
-  const double p[2] = {direction_of(radial, s->axis, outward), along};
+  const double p[2] = {direction_of(radial, s->axis, n ? outward : NULL), along};
   const double profile[4][2] = {{-a, -h}, {a, -h}, {b, h}, {-b, h}};
   const double distance = polygon_distance(profile, 4, p, local);
+  if (!n) return distance;
   for (int k = 0; k < 3; k++) n[k] = local[0] * outward[k] + local[1] * s->axis[k];
   return distance;
 }
@@ -153,6 +161,7 @@ static double wedge_distance(const struct shape *s, const double d[3], double n[
   const double section[3][2] = {{-s->half[0], -s->half[1]}, {s->half[0], -s->half[1]}, {0.0, s->half[1]}};
   const double q[2] = {polygon_distance(section, 3, p, flat), fabs(p[2]) - s->half[2]};
   const double distance = corner_distance(q, 2, part);
+  if (!n) return distance;
   local[0] = part[0] * flat[0];
   local[1] = part[0] * flat[1];
   local[2] = p[2] < 0.0 ? -part[1] : part[1];
@@ -166,7 +175,7 @@ double analytic_distance(const struct shape *shape, const double x[3], double n[
   vec_sub(x, shape->center, d);
   switch (shape->kind) {
   case SHAPE_PLANE:
-    for (int k = 0; k < 3; k++) n[k] = shape->axis[k];
+    for (int k = 0; k < 3 && n; k++) n[k] = shape->axis[k];
     return vec_dot(d, shape->axis);
   case SHAPE_SPHERE: return direction_of(d, NULL, n) - shape->radius;
   case SHAPE_BOX: return box_distance(shape, d, n);

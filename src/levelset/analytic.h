@@ -9,7 +9,7 @@ static inline bool analytic_has(enum shape_kind kind)
   return kind <= SHAPE_WEDGE;
 }
 
-/* As the functions of shape.h; n is not NULL. */
+/* As the functions of shape.h. */
 double analytic_distance(const struct shape *shape, const double x[3], double n[3]);
 double analytic_volume(const struct shape *shape);
 void analytic_bounds(const struct shape *shape, double lower[3], double upper[3]);

@@ -151,6 +151,11 @@ static double bilinear(const struct heights *h, double x, double z)
   return low + g * (high - low);
 }
 
+double heights_only(const struct heights *h, double x, double z)
+{
+  return bilinear(h, x, z);
+}
+
 double heights_at(const struct heights *h, double x, double z, double slope[2])
 {
   slope[0] = (bilinear(h, x + h->step[0], z) - bilinear(h, x - h->step[0], z)) / (2.0 * h->step[0]);

@@ -41,6 +41,9 @@ void heights_scale(struct heights *heights, double factor);
 
 void heights_destroy(struct heights **heights);
 
+/* Height at (x, z), clamped to the footprint. */
+double heights_only(const struct heights *heights, double x, double z);
+
 /* Height at (x, z), clamped to the footprint, and its slopes there. */
 double heights_at(const struct heights *heights, double x, double z, double slope[2]);
 

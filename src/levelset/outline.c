@@ -1,5 +1,6 @@
-/* Distances to polygons, edge by edge. A contour whose box is farther away than the nearest edge so far is
- * skipped: a word costs about as much as its nearest letter. IEEE basic operations and sqrt only. */
+/* Distances to polygons, edge by edge. A contour whose box is farther away than the nearest edge so far, or
+ * than the far corner of another's, is skipped: a word costs about as much as its nearest letter. IEEE basic
+ * operations and sqrt only. */
 #include "levelset/outline.h"
 
 #include "base/memory.h"
@@ -92,14 +93,28 @@ static double box_square(const double *box, const double p[2])
   return square;
 }
 
+/* No less than the square of the distance from p to the nearest contour: each has a point in its box. */
+static double reach_square(const struct outline *o, const double p[2])
+{
+  double least = INFINITY;
+  for (int c = 0; c < o->contours; c++) {
+    const double *box = o->box + 4 * c;
+    const double far[2] = {fmax(p[0] - box[0], box[2] - p[0]), fmax(p[1] - box[1], box[3] - p[1])};
+    least = fmin(least, far[0] * far[0] + far[1] * far[1]);
+  }
+  return (1.0 + 1e-9) * least;
+}
+
 double outline_distance(const struct outline *o, const double p[2], double n[2])
 {
   double best = INFINITY, nearest[2] = {0.0, 1.0}, edge[2] = {1.0, 0.0};
+  const double reach = reach_square(o, p);
   int winding = 0;
   for (int c = 0; c < o->contours; c++) {
     const double *box = o->box + 4 * c;
     const bool crosses = p[1] >= box[1] && p[1] <= box[3] && p[0] <= box[2];
-    const bool near = box_square(box, p) < best;
+    const double gap = box_square(box, p);
+    const bool near = gap < best && gap <= reach;
     if (!crosses && !near) continue;
     const int begin = o->start[c], end = o->start[c + 1];
     for (int k = begin; k < end; k++) {

@@ -72,9 +72,9 @@ static double heightfield_distance(const struct shape *s, const double p[3], dou
 static void heightfield_range(const struct shape *s, const double p[3], double radius, double *least,
                               double *most)
 {
-  double slope[2], n[3];
+  double n[3];
   const double steep = sqrt(1.0 + s->heights->steepest * s->heights->steepest);
-  const double gap = p[1] - heights_at(s->heights, p[0], p[2], slope), wall = wall_distance(s, p, n);
+  const double gap = p[1] - heights_only(s->heights, p[0], p[2]), wall = wall_distance(s, p, n);
   const double low = gap - radius * steep, high = gap + radius * steep;
   *least = fmax(wall - radius, low > 0.0 ? low / steep : low);
   *most = fmax(wall + radius, high > 0.0 ? high : high / steep);
@@ -193,8 +193,8 @@ static double part_distance(const struct shape *s, const double p[3], double n[3
 
 double shape_distance(const struct shape *shape, const double x[3], double n[3])
 {
-  double unused[3], own[3], normal[3] = {0.0, 1.0, 0.0};
-  if (analytic_has(shape->kind)) return analytic_distance(shape, x, n ? n : unused);
+  double own[3], normal[3] = {0.0, 1.0, 0.0};
+  if (analytic_has(shape->kind)) return analytic_distance(shape, x, n);
   shape_to_own(shape, x, own);
   const double distance = part_distance(shape, own, n ? normal : NULL);
   if (n) shape_to_world(shape, normal, n);
@@ -290,8 +290,7 @@ static void part_range(const struct shape *s, const double p[3], double radius, 
 void shape_range(const struct shape *shape, const double x[3], double radius, double *least, double *most)
 {
   if (analytic_has(shape->kind)) {
-    double n[3];
-    const double distance = analytic_distance(shape, x, n);
+    const double distance = analytic_distance(shape, x, NULL);
     *least = distance - radius;
     *most = distance + radius;
     return;

@@ -11,8 +11,10 @@
  * they have few boxes. */
 #include "levelset/volume.h"
 
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "levelset/prune.h"
 #include "levelset/ray.h"
 
 #include <math.h>
@@ -39,7 +41,8 @@ static const double same = 2e-3;     /* part of the volume by which the two sums
 struct measure {
   const struct shape *shape;
   bool plain;
-  int cuts; /* of the bounds for an ordinary surface */
+  int nodes; /* of the shape's tree, if it can be pruned; else 0 */
+  int cuts;  /* of the bounds for an ordinary surface */
   bool (*counts)(const void *context, const double x[3]);
   const void *context;
   int64_t spare, boxes;
@@ -281,7 +284,7 @@ static double volume_inside(struct measure *m, const struct box *box)
   return box_volume(box) * part_that_counts(m, box, any, -box->half[0], box->half[0]);
 }
 
-static double volume_in(struct measure *m, const struct box *box)
+static double volume_near(struct measure *m, const struct box *box)
 {
   double least, most;
   shape_range(m->shape, box->x, vec_norm(box->half), &least, &most);
@@ -289,6 +292,30 @@ static double volume_in(struct measure *m, const struct box *box)
   if (most <= 0.0) return volume_inside(m, box);
   if (!m->plain) return volume_at_sheets(m, box);
   return box->depth < m->cuts ? sum_parts(m, box) : volume_at_plane(m, box);
+}
+
+/* Half diagonals of the box around which nothing is asked in its sum, if the tree shall be pruned here; 0 if
+ * not. The plain sum asks no farther than three of its smallest boxes', which are at least two cuts away. The
+ * careful one looks for a sheet of at most four behind a surface within one, two away from it. */
+static double asked_around(const struct measure *m, const struct box *box)
+{
+  if (m->nodes < 3) return 0.0;
+  if (m->plain) return box->depth > 0 && box->depth % 2 == 0 && box->depth <= m->cuts - 2 ? 2.0 : 0.0;
+  return box->depth == CAREFUL ? 8.0 : 0.0;
+}
+
+static double volume_in(struct measure *m, const struct box *box)
+{
+  const double around = asked_around(m, box);
+  if (around == 0.0) return volume_near(m, box);
+  const struct shape *whole = m->shape;
+  struct shape *near = mem_alloc((size_t)m->nodes, sizeof *near);
+  prune(whole, box->x, around * vec_norm(box->half), near);
+  m->shape = near;
+  const double sum = volume_near(m, box);
+  m->shape = whole;
+  mem_free(near);
+  return sum;
 }
 
 /* False if the volume is plain to see: zero or infinite, in *volume. */
@@ -323,7 +350,12 @@ double volume_where(const struct shape *s, bool (*counts)(const void *context, c
   double volume;
   if (!find_bounds(s, &all, &volume)) return volume;
   for (int cuts = CAREFUL; cuts <= CAREFUL + FINEST; cuts++) {
-    struct measure m = {.shape = s, .cuts = cuts, .counts = counts, .context = context, .spare = SPARE};
+    struct measure m = {.shape = s,
+                        .nodes = prune_count(s),
+                        .cuts = cuts,
+                        .counts = counts,
+                        .context = context,
+                        .spare = SPARE};
     volume = volume_in(&m, &all);
     if (m.boxes > FEW) break;
   }
@@ -336,7 +368,7 @@ double volume_of(const struct shape *s)
   double volume;
   if (!find_bounds(s, &all, &volume)) return volume;
   const double longest = fmax(all.half[0], fmax(all.half[1], all.half[2]));
-  struct measure m = {.shape = s, .plain = true, .cuts = PLAIN};
+  struct measure m = {.shape = s, .plain = true, .cuts = PLAIN, .nodes = prune_count(s)};
   if (ldexp(longest, 2 - PLAIN) > thinnest(s)) m.cuts = PLAIN_THIN;
   const double plain = volume_in(&m, &all);
   if (m.doubt <= doubtful * plain) return plain;

@@ -154,8 +154,8 @@ void run_log_start(const struct run *run)
 void run_log_snow(const struct run *run)
 {
   const struct sim *sim = run->sim;
-  log_info("%lld particles, slabs along %c, %s kernels", (long long)sim->totals.particles,
-           'x' + sim->mesh.grid->geometry.axis[0], sim->kernels->name);
+  log_info("%lld particles, slabs along %c, %s kernels; ready after %.2f s", (long long)sim->totals.particles,
+           'x' + sim->mesh.grid->geometry.axis[0], sim->kernels->name, timer_now() - run->born);
 }
 
 /* What rank 0 sent at its cuts, and the share of the steps that it waited. By design a product of the solve

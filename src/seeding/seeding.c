@@ -15,25 +15,12 @@
 #include "base/vec.h"
 #include "io/particles/particle_file.h"
 #include "io/particles/unique_ids.h"
+#include "seeding/candidates.h"
 #include "seeding/variation.h"
 #include "seeding/window.h"
 
 #include <math.h>
 #include <string.h>
-
-static void add_particle(struct particles *p, const struct snow_source *source, uint64_t id,
-                         const double x[3])
-{
-  const int32_t i = particles_append(p, 1);
-  double arm[3], turn[3];
-  vec_sub(x, source->shape.center, arm);
-  vec_cross(source->spin, arm, turn);
-  p->id[i] = id;
-  for (int d = 0; d < 3; d++) {
-    p->x[d][i] = x[d];
-    p->v[d][i] = source->velocity[d] + turn[d];
-  }
-}
 
 /* This rank's part of the range [*begin, *end). */
 static void my_share(const struct comm *comm, int64_t *begin, int64_t *end)
@@ -68,22 +55,20 @@ static int64_t seed_row(const struct comm *comm, const struct snow_source *sourc
   vec_sub(upper, lower, size);
   const double hit = shape_volume(&source->shape) / (size[0] * size[1] * size[2]);
   int64_t found = 0, next = 0;
+  struct candidates c = {0};
   /* A shape whose volume was measured too large must not keep us here for ever. */
   const double patience = 100.0 * ((double)wanted / hit + 64.0);
   while (found < wanted && (double)next < patience) {
     const int64_t missing = wanted - found, tries = (int64_t)fmin((double)missing / hit, 0x1p55) + 64;
     int64_t begin = next, end = next + tries;
     my_share(comm, &begin, &end);
+    if (next == 0) candidates_create(&c, source, NULL, begin, end, comm->threads);
     const int32_t old = p->count;
-    for (int64_t k = begin; k < end; k++) {
-      double x[3];
-      sampling_in_cube(source->sampling, source->seed, k, x);
-      for (int d = 0; d < 3; d++) x[d] = lower[d] + size[d] * x[d];
-      if (shape_contains(&source->shape, x)) add_particle(p, source, 0, x);
-    }
+    candidates_take(&c, begin, end, p);
     found += number(comm, missing, first_id + (uint64_t)found, old, p);
     next += tries;
   }
+  candidates_destroy(&c);
   return found;
 }
 
@@ -102,17 +87,27 @@ static void take_lattice(const struct comm *comm, const struct snow_source *sour
 {
   int64_t begin = 0, end = sampling_count(s);
   my_share(comm, &begin, &end);
-  double x[3];
-  for (int64_t k = begin; k < end; k++)
-    if (sampling_point(s, k, x) && shape_contains(&source->shape, x)) add_particle(p, source, (uint64_t)k, x);
+  struct candidates c;
+  candidates_create(&c, source, s, begin, end, comm->threads);
+  candidates_take(&c, begin, end, p);
+  candidates_destroy(&c);
 }
 
-static int64_t count_below(const struct comm *comm, const uint64_t *draw, int32_t count, uint64_t limit)
+/* The largest number with at most `wanted` draws below it, found digit by digit of eight bits. */
+static uint64_t find_limit(const struct comm *comm, const uint64_t *draw, int32_t count, int64_t wanted)
 {
-  int64_t below = 0;
-  for (int32_t i = 0; i < count; i++) below += draw[i] < limit;
-  comm_sum_i64(comm, &below, 1);
-  return below;
+  uint64_t limit = 0;
+  int64_t below = 0; /* draws below the limit so far */
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    int64_t digits[256] = {0};
+    for (int32_t i = 0; i < count; i++)
+      if ((draw[i] ^ limit) >> shift < 256) digits[draw[i] >> shift & 255]++;
+    comm_sum_i64(comm, digits, 256);
+    uint64_t digit = 0;
+    for (; digit < 255 && below + digits[digit] <= wanted; digit++) below += digits[digit];
+    limit |= digit << shift;
+  }
+  return limit;
 }
 
 /* Keeps those `wanted` of p's particles from `old` on that draw the lowest numbers; order stays. */
@@ -122,9 +117,7 @@ static void keep_lowest(const struct comm *comm, uint64_t seed, int64_t wanted, 
   const int32_t count = p->count - old;
   uint64_t *draw = mem_alloc((size_t)count, sizeof *draw);
   for (int32_t i = 0; i < count; i++) draw[i] = rng_bits(seed, p->id[old + i], 11);
-  uint64_t limit = 0; /* the largest number with at most `wanted` draws below it */
-  for (int bit = 63; bit >= 0; bit--)
-    if (count_below(comm, draw, count, limit | (uint64_t)1 << bit) <= wanted) limit |= (uint64_t)1 << bit;
+  const uint64_t limit = find_limit(comm, draw, count, wanted);
   int32_t kept = old;
   for (int32_t i = 0; i < count; i++) {
     if (draw[i] >= limit) continue;
@@ -304,6 +297,20 @@ static int seed_files(const struct comm *comm, const struct scene *scene, struct
       return error_prefix(err, "%s:%d", scene->path, source->line);
   }
   return FIRN_OK;
+}
+
+static void add_particle(struct particles *p, const struct snow_source *source, uint64_t id,
+                         const double x[3])
+{
+  const int32_t i = particles_append(p, 1);
+  double arm[3], turn[3];
+  vec_sub(x, source->shape.center, arm);
+  vec_cross(source->spin, arm, turn);
+  p->id[i] = id;
+  for (int d = 0; d < 3; d++) {
+    p->x[d][i] = x[d];
+    p->v[d][i] = source->velocity[d] + turn[d];
+  }
 }
 
 /* The particles of one item in these planes, candidates numbered from first_id on. */

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "decomposition/reduce.h"
+#include "levelset/inside_map.h"
 #include "levelset/ray.h"
 #include "levelset/volume.h"
 #include "seeding/noise.h"
@@ -21,7 +22,9 @@
 
 enum {
   COLUMNS = 1 << 14, /* to measure layers */
-  FINER = 3          /* times that they are made half as wide where none meets the snow */
+  FINER = 3,         /* times that they are made half as wide where none meets the snow */
+  A_CELL = 12,       /* particles in a cell of the map, about, */
+  CELLS = 1 << 21    /* but no more cells than these */
 };
 
 static void upwards(const struct scene *scene, double up[3])
@@ -205,11 +208,52 @@ static void measure_zones(const struct comm *comm, const struct scene *scene,
   }
 }
 
-static double noise_here(const struct snow_source *source, const struct particles *p, int32_t i)
+/* An item and what is prepared for many of its particles. */
+struct variation {
+  const struct scene *scene;
+  const struct snow_source *source;
+  bool zoned;
+  struct inside_map map; /* what is deep in it is in no layer and not in the shell */
+  struct noise_field noise;
+};
+
+/* For so many particles, which are inside the item's shape. */
+static void variation_begin(struct variation *v, const struct scene *scene, const struct snow_source *source,
+                            int64_t particles, int threads)
 {
+  const double bottom = bottom_of_layers(source), shell = source->zone[ZONE_SHELL].depth;
   const struct snow_noise *noise = &source->noise;
-  const double x[3] = {p->x[0][i] / noise->scale, p->x[1][i] / noise->scale, p->x[2][i] / noise->scale};
-  return noise_at(noise->seed, noise->period, noise->octaves, x);
+  *v = (struct variation){.scene = scene, .source = source, .zoned = shell > 0.0 || bottom > 0.0};
+  const double wanted = fmin((double)particles / A_CELL, CELLS);
+  if (v->zoned && wanted >= 1.0)
+    inside_map_cover(&v->map, &source->shape, wanted, &(struct inside_depth){bottom, shell}, threads);
+  if (noise->scale == 0.0) return;
+  double lower[3], upper[3];
+  shape_bounds(&source->shape, lower, upper);
+  for (int d = 0; d < 3; d++) {
+    lower[d] /= noise->scale;
+    upper[d] = particles ? upper[d] / noise->scale : lower[d];
+  }
+  noise_field_create(&v->noise, noise->seed, noise->period, noise->octaves, lower, upper);
+}
+
+static void variation_end(struct variation *v)
+{
+  inside_map_destroy(&v->map);
+  noise_field_destroy(&v->noise);
+}
+
+static int zone_here(const struct variation *v, const double x[3])
+{
+  if (!v->zoned || inside_map_find(&v->map, x) == INSIDE_DEEP) return ZONE_INSIDE;
+  return variation_zone(v->scene, v->source, x);
+}
+
+static double noise_here(const struct variation *v, const struct particles *p, int32_t i)
+{
+  const double scale = v->source->noise.scale;
+  const double x[3] = {p->x[0][i] / scale, p->x[1][i] / scale, p->x[2][i] / scale};
+  return noise_field_at(&v->noise, x);
 }
 
 /* K, without noise. */
@@ -236,11 +280,12 @@ static void warm_particle(const struct scene *scene, const struct snow_source *s
 }
 
 /* Material, stiffness and enthalpy of a particle; returns the factor that noise puts on its density. */
-static double make_particle(const struct scene *scene, const struct snow_source *source, struct particles *p,
-                            int32_t i, int z)
+static double make_particle(const struct variation *v, struct particles *p, int32_t i, int z)
 {
+  const struct scene *scene = v->scene;
+  const struct snow_source *source = v->source;
   const struct snow_zone *zone = &source->zone[z];
-  const double n = source->noise.scale > 0.0 ? noise_here(source, p, i) : 0.0;
+  const double n = source->noise.scale > 0.0 ? noise_here(v, p, i) : 0.0;
   p->material[i] = (uint32_t)zone->material;
   p->stiffness[i] = zone->stiffness;
   if (scene->has_heat) warm_particle(scene, source, zone, n, p, i);
@@ -275,46 +320,89 @@ static void trust_particles(double share[SNOW_ZONES], const int64_t count[SNOW_Z
   for (int z = 0; z < SNOW_ZONES && sum > 1.0; z++) share[z] /= sum;
 }
 
-int variation_apply(const struct comm *comm, const struct scene *scene, const struct snow_source *source,
-                    struct particles *p, int32_t first, int64_t total, struct error *err)
+/* What the particles of a rank, or of a part of them, come to. */
+struct tally {
+  int64_t count[SNOW_ZONES];
+  struct exact_sum weight[SNOW_ZONES];
+};
+
+/* Zone and all that follows from it, but for the mass: that becomes the particle's weight in its zone. */
+static void weigh(const struct variation *v, struct particles *p, int32_t first, int32_t begin, int32_t end,
+                  unsigned char *zone, struct tally *tally)
 {
-  const bool zoned = source->zone[ZONE_SHELL].depth > 0.0 || source->zone_count > ZONE_LAYERS;
-  double share[SNOW_ZONES] = {1.0};
-  int64_t count[SNOW_ZONES] = {total};
-  struct exact_sum weight[SNOW_ZONES] = {0};
-  unsigned char *zone = mem_alloc((size_t)(p->count - first), 1);
-  if (zoned) {
-    measure_zones(comm, scene, source, share);
-    count[ZONE_INSIDE] = 0;
-  }
-  for (int32_t i = first; i < p->count; i++) {
+  const bool alike = v->source->noise.scale == 0.0;
+  for (int32_t i = begin; i < end; i++) {
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
-    const int z = zoned ? variation_zone(scene, source, x) : ZONE_INSIDE;
+    const int z = zone_here(v, x);
     zone[i - first] = (unsigned char)z;
-    if (zoned) count[z]++;
-    p->mass[i] = make_particle(scene, source, p, i, z);
-    exact_add(&weight[z], p->mass[i]);
+    tally->count[z]++;
+    p->mass[i] = make_particle(v, p, i, z);
+    if (!alike) exact_add(&tally->weight[z], p->mass[i]);
   }
-  if (zoned) comm_sum_i64(comm, count, SNOW_ZONES);
-  reduce_exact(comm, weight, SNOW_ZONES);
-  trust_particles(share, count, total);
-  const double volume = shape_volume(&source->shape);
-  int code = FIRN_OK;
-  for (int z = 0; z < source->zone_count && !code; z++)
+  for (int z = 0; z < SNOW_ZONES && alike; z++) exact_add(&tally->weight[z], (double)tally->count[z]);
+}
+
+/* All of it by the rank's threads; sums are exact, so their number does not matter. */
+static void weigh_all(const struct comm *comm, const struct variation *v, struct particles *p, int32_t first,
+                      unsigned char *zone, struct tally *sum)
+{
+  const int threads = comm->threads;
+  const int64_t all = p->count - first;
+  struct tally *part = mem_alloc((size_t)threads, sizeof *part);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int w = 0; w < threads; w++)
+    weigh(v, p, first, first + (int32_t)(all * w / threads), first + (int32_t)(all * (w + 1) / threads), zone,
+          &part[w]);
+  for (int w = 0; w < threads; w++)
+    for (int z = 0; z < SNOW_ZONES; z++) {
+      sum->count[z] += part[w].count[z];
+      exact_join(&sum->weight[z], &part[w].weight[z]);
+    }
+  mem_free(part);
+  comm_sum_i64(comm, sum->count, SNOW_ZONES);
+  reduce_exact(comm, sum->weight, SNOW_ZONES);
+}
+
+static int check_zones(const struct scene *scene, const struct snow_source *source,
+                       const double share[SNOW_ZONES], const int64_t count[SNOW_ZONES], struct error *err)
+{
+  for (int z = 0; z < source->zone_count; z++)
     if (share[z] > 1e-4 && count[z] == 0)
-      code = error_set(err, FIRN_EINPUT,
+      return error_set(err, FIRN_EINPUT,
                        "%s:%d: snow \"%s\": its %s holds no particle; make it thicker or use more particles",
                        scene->path, source->line, source->name,
                        z == ZONE_INSIDE  ? "inside"
                        : z == ZONE_SHELL ? "shell"
                                          : "layer");
-  for (int32_t i = first; i < p->count && !code; i++) {
+  return FIRN_OK;
+}
+
+int variation_apply(const struct comm *comm, const struct scene *scene, const struct snow_source *source,
+                    struct particles *p, int32_t first, int64_t total, struct error *err)
+{
+  struct variation v;
+  struct tally sum = {0};
+  double share[SNOW_ZONES] = {1.0}, own[SNOW_ZONES], mass[SNOW_ZONES]; /* of a particle; of a unit weight */
+  unsigned char *zone = mem_alloc((size_t)(p->count - first), 1);
+  variation_begin(&v, scene, source, p->count - first, comm->threads);
+  if (v.zoned) measure_zones(comm, scene, source, share);
+  weigh_all(comm, &v, p, first, zone, &sum);
+  variation_end(&v);
+  trust_particles(share, sum.count, total);
+  const int code = check_zones(scene, source, share, sum.count, err);
+  for (int z = 0; z < source->zone_count; z++) {
+    const double part_of_zone = shape_volume(&source->shape) * share[z];
+    own[z] = part_of_zone / (double)sum.count[z];
+    mass[z] = zone_density(scene, source, &source->zone[z]) * part_of_zone / exact_value(&sum.weight[z]);
+  }
+  const int32_t end = code ? first : p->count;
+#pragma omp parallel for num_threads(comm->threads) schedule(static)
+  for (int32_t i = first; i < end; i++) {
     const int z = zone[i - first];
-    const double part_of_zone = volume * share[z], own = part_of_zone / (double)count[z];
-    p->mass[i] *= zone_density(scene, source, &source->zone[z]) * part_of_zone / exact_value(&weight[z]);
-    if (source->exact_volume) p->volume[i] = own;
+    p->mass[i] *= mass[z];
+    if (source->exact_volume) p->volume[i] = own[z];
     if (source->liquid) p->volume[i] = p->mass[i] / scene->heat.rho_liquid;
-    variation_conduct(scene, source, p, i, own);
+    variation_conduct(scene, source, p, i, own[z]);
   }
   mem_free(zone);
   return code;
@@ -323,12 +411,15 @@ int variation_apply(const struct comm *comm, const struct scene *scene, const st
 void variation_apply_each(const struct scene *scene, const struct snow_source *source, struct particles *p,
                           int32_t first, double volume)
 {
+  struct variation v;
+  variation_begin(&v, scene, source, 0, 1);
   for (int32_t i = first; i < p->count; i++) {
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     const int z = variation_zone(scene, source, x);
-    const double factor = make_particle(scene, source, p, i, z);
+    const double factor = make_particle(&v, p, i, z);
     p->mass[i] = zone_density(scene, source, &source->zone[z]) * factor * volume;
     p->volume[i] = source->liquid ? p->mass[i] / scene->heat.rho_liquid : volume;
     variation_conduct(scene, source, p, i, volume);
   }
+  variation_end(&v);
 }

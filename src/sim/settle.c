@@ -120,6 +120,7 @@ void sim_settle(struct sim *sim, bool anywhere)
   const int32_t first = has_slab ? sim->mesh.slabs->cut[rank] : 0;
   grid_collect(sim->mesh.grid, first, has_slab ? sim->mesh.slabs->cut[rank + 1] - first : 0, &cells);
   chunk_planes(sim);
+  sim->order.threads = sim->mesh.grid->threads;
   halo_agree(sim->mesh.halo, sim->mesh.slabs, sim->mesh.grid);
   crew_fit(&sim->crew, sim->mesh.grid);
   sim_end_phase(sim, PHASE_BUILD, &clock);

@@ -24,6 +24,7 @@ static int choose_axis(const struct sim *sim)
   if (sim->scene->slab_axis != AXIS_AUTO) return (int)sim->scene->slab_axis;
   double bounds[6]; /* lower, then minus upper */
   for (int k = 0; k < 6; k++) bounds[k] = INFINITY;
+#pragma omp parallel for num_threads(sim->crew.size) reduction(min : bounds)
   for (int32_t i = 0; i < sim->p->count; i++)
     for (int d = 0; d < 3; d++) {
       bounds[d] = fmin(bounds[d], sim->p->x[d][i]);
@@ -129,8 +130,8 @@ void sim_stage(struct sim *sim)
   struct particles *p = sim->p;
   next_fit(&sim->next, p);
   reorder_reset(&sim->order, p);
-  for (struct particle_walk w = particle_walk(sim->next.p); particle_next(&w);)
-    memcpy(w.array, particle_array(p, w.field, w.component), (size_t)p->count * field_size(w.field->type));
+  next_stage(&sim->next, p, sim->crew.size);
+#pragma omp parallel for num_threads(sim->crew.size)
   for (int32_t i = 0; i < p->count; i++) sim->next.key[i] = key_of(sim, i);
 }
 
@@ -139,7 +140,7 @@ static void cut_slabs(struct sim *sim)
 {
   const int32_t planes = (int32_t)(sim->mesh.grid->geometry.cells[0] + 1);
   int64_t *weight = mem_alloc((size_t)planes, sizeof *weight);
-  for (int32_t i = 0; i < sim->p->count; i++) weight[grid_key_plane(key_of(sim, i))]++;
+  for (int32_t i = 0; i < sim->p->count && sim->comm.size > 1; i++) weight[grid_key_plane(key_of(sim, i))]++;
   comm_sum_i64(&sim->comm, weight, planes);
   sim->mesh.slabs = slabs_create(sim->comm.size, planes, (struct slab_work){.weight = weight});
   mem_free(weight);
@@ -199,6 +200,7 @@ double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i)
 static void first_speeds(struct sim *sim)
 {
   double most[2] = {0.0, 0.0};
+#pragma omp parallel for num_threads(sim->crew.size) reduction(max : most)
   for (int32_t i = 0; i < sim->p->count; i++) {
     const double v[3] = {sim->p->v[0][i], sim->p->v[1][i], sim->p->v[2][i]};
     most[0] = fmax(most[0], vec_norm(v));
@@ -215,6 +217,7 @@ static const double least_mass = 1e-100; /* kg; see GRID_LEAST_MASS */
 static int check_particles(struct sim *sim, struct error *err)
 {
   int64_t counts[3] = {0, sim->p->count, 0};
+#pragma omp parallel for num_threads(sim->crew.size) reduction(+ : counts)
   for (int32_t i = 0; i < sim->p->count; i++) {
     counts[0] += key_of(sim, i) == REORDER_GONE;
     counts[2] += !(sim->p->mass[i] >= least_mass);
@@ -255,6 +258,7 @@ static void pack_strangers(struct sim *sim, int64_t most, int32_t *end)
 static void distribute(struct sim *sim)
 {
   const int64_t most = 1024 + sim->totals.particles / sim->comm.size / 64;
+  if (sim->mesh.slabs->count == 1 && sim->comm.size == 1) return;
   for (int32_t end = sim->p->count;;) {
     pack_strangers(sim, most, &end);
     double busy = sim->outgoing.count > 0;
@@ -270,10 +274,11 @@ static void distribute(struct sim *sim)
   mailbox_free(&sim->incoming);
 }
 
-/* Seeding and the first order ran on one thread: memory that the threads of the crew touch first. */
+/* Seeding and the first order wrote where they happened to: memory that the threads of the crew touch first,
+ * each its part, if there are several memories that it could lie in. */
 static void spread_memory(struct sim *sim)
 {
-  if (sim->crew.size == 1) return;
+  if (sim->crew.size == 1 || sim->comm.memories == 1) return;
   particles_spread(sim->p, sim->crew.size);
   next_free(&sim->next); /* G2P writes it anew */
   next_fit(&sim->next, sim->p);
@@ -293,6 +298,7 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
   distribute(sim);
   particles_trim(sim->p);
   sim_stage(sim);
+  sim->order.threads = sim->crew.size;
   sim_find_leavers(sim);
   sim_settle(sim, false);
   sim_balance_now(sim);

@@ -60,6 +60,41 @@ static void check_same(const struct particles *some, const struct particles *all
   }
 }
 
+/* More threads make the same particles in the same order. */
+static void check_with_threads(const struct scene *scene, const struct particles *all)
+{
+  struct comm many = self;
+  for (many.threads = 2; many.threads < 4; many.threads++) {
+    struct particles *p = seed(&many, scene);
+    CHECK(p->count == all->count);
+    for (struct particle_walk w = particle_walk(p); particle_next(&w);)
+      CHECK(memcmp(w.array, particle_array(all, w.field, w.component),
+                   (size_t)p->count * field_size(w.field->type)) == 0);
+    particles_destroy(&p);
+  }
+}
+
+/* By density, the particles of the first item are all points of its lattice that the shape itself contains:
+ * cells that were not asked point by point have hidden none. */
+static void check_one_by_one(const struct scene *scene, const struct particles *all)
+{
+  const struct snow_source *source = &scene->snow[0];
+  if (source->count || source->sampling == SAMPLING_SEQUENCE) return;
+  double lower[3], upper[3], x[3];
+  struct sampling s;
+  shape_bounds(&source->shape, lower, upper);
+  sampling_create(&s, source->sampling, source->seed, scene->spacing, source->per_cell, scene->lower, lower,
+                  upper, 0);
+  int32_t i = 0;
+  for (int64_t k = 0; k < sampling_count(&s); k++) {
+    if (!sampling_point(&s, k, x) || !shape_contains(&source->shape, x)) continue;
+    CHECK(i < all->count && all->x[0][i] == x[0] && all->x[1][i] == x[1] && all->x[2][i] == x[2]);
+    i++;
+  }
+  CHECK(i == all->count);
+  sampling_destroy(&s);
+}
+
 #define HEAD                                                                                                 \
   "domain: {lower: [-1, -1, -1], cells: [50, 50, 50], spacing: 0.04}\n"                                      \
   "time: {end: 1}\n"
@@ -83,6 +118,8 @@ static void test_same_on_any_ranks(void)
       struct scene *scene = read_scene(text);
       struct particles *mine = seed(&world, scene), *all = seed(&self, scene);
       check_same(mine, all);
+      check_with_threads(scene, all);
+      check_one_by_one(scene, all);
       const double volume = shape_volume(&scene->snow[0].shape), mass = 400.0 * volume;
       CHECK(fabs(total_mass(&world, mine) / mass - 1.0) < 1e-12);
       const double expected = k < 3 ? 3001.0 : 7.4 * volume / (0.04 * 0.04 * 0.04);
@@ -121,6 +158,7 @@ static void test_shell_and_noise(void)
                       "      noise: {scale: 0.1, stiffness: 2, density: 1.2, seed: 4}\n");
   struct particles *mine = seed(&world, scene), *all = seed(&self, scene);
   check_same(mine, all);
+  check_with_threads(scene, all);
   const double ball = 4.0 / 3.0 * 3.14159265358979323846;
   const double inner = ball * 0.027, outer = ball * (0.064 - 0.027);
   CHECK(fabs(mass_of(all, 0) / (300.0 * inner) - 1.0) < 2e-4);
@@ -157,6 +195,7 @@ static void test_layers(void)
            "        - {depth: 0.2, density_factor: 1.5}\n");
   struct particles *mine = seed(&world, scene), *all = seed(&self, scene);
   check_same(mine, all);
+  check_with_threads(scene, all);
   const double crust =
       0.05 * 450.0; /* the cut through a column is as deep as the crust, whatever the slope */
   CHECK(fabs(mass_of(all, 1) / crust - 1.0) < 3e-3);

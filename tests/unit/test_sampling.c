@@ -181,6 +181,25 @@ static void test_noise_is_bounded_smooth_and_seeded(void **state)
   assert_true(differs > COUNT - 10);
 }
 
+/* Kept gradients change no bit, inside the box they are kept for and beyond it. */
+static void test_noise_fields(void **state)
+{
+  (void)state;
+  const double lower[3] = {-3.2, -1.0, 0.0}, upper[3] = {4.7, 2.0, 40.5};
+  for (int64_t period = 0; period < 6; period += 5) {
+    struct noise_field field;
+    noise_field_create(&field, 7, period, 6, lower, upper);
+    assert_true(field.octave[0].gradient && !field.octave[5].gradient); /* too many */
+    for (int k = 0; k < 50000; k++) {
+      double x[3];
+      for (int d = 0; d < 3; d++)
+        x[d] = lower[d] - 0.5 + (upper[d] - lower[d] + 1.0) * ((double)rand() / RAND_MAX);
+      assert_true(noise_field_at(&field, x) == noise_at(7, period, 6, x));
+    }
+    noise_field_destroy(&field);
+  }
+}
+
 static void test_noise_repeats(void **state)
 {
   (void)state;
@@ -213,6 +232,7 @@ int main(void)
       cmocka_unit_test(test_ranges),
       cmocka_unit_test(test_cube_root),
       cmocka_unit_test(test_noise_is_bounded_smooth_and_seeded),
+      cmocka_unit_test(test_noise_fields),
       cmocka_unit_test(test_noise_repeats),
       cmocka_unit_test(test_noise_factor),
   };

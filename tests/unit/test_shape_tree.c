@@ -6,6 +6,8 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "levelset/heights.h"
+#include "levelset/inside_map.h"
+#include "levelset/prune.h"
 #include "levelset/shape.h"
 #include "render/raycast.h"
 
@@ -158,6 +160,80 @@ static void distances_keep_the_metric_and_the_ranges(void **state)
       assert_true(least <= a + 1e-14 && a <= most + 1e-14);
       assert_true(least <= b + 1e-14 && b <= most + 1e-14);
     }
+  destroy(shapes);
+}
+
+/* A map of cells says of every point what the shape says, whether or not it was asked; and of deep ones that
+ * all around them is inside. */
+static void maps_agree_with_shapes(void **state)
+{
+  (void)state;
+  struct shape shapes[KINDS];
+  make(shapes);
+  const struct inside_depth depth = {0.06, 0.04};
+  int below = 0;
+  for (int k = 0; k < KINDS; k++) {
+    struct inside_map map, alone, deep;
+    inside_map_cover(&map, &shapes[k], 20000.0, NULL, 2);
+    inside_map_cover(&alone, &shapes[k], 20000.0, NULL, 1);
+    inside_map_cover(&deep, &shapes[k], 20000.0, &depth, 1);
+    const size_t cells = (size_t)(map.n[0] * map.n[1] * map.n[2]);
+    assert_true(cells <= 20000 && cells > 2000);
+    assert_memory_equal(map.state, alone.state, cells);
+    int decided = 0;
+    for (uint64_t i = 0; i < 40000; i++) {
+      double x[3], up[3];
+      random_point(i, (uint64_t)k, 1.2, x);
+      const enum inside_state state_of = inside_map_find(&map, x);
+      assert_true(inside_map_contains(&map, state_of, x) == shape_contains(&shapes[k], x));
+      decided += state_of != INSIDE_UNKNOWN;
+      if (inside_map_find(&deep, x) != INSIDE_DEEP) continue;
+      below++;
+      assert_true(shape_distance(&shapes[k], x, NULL) < -depth.shell);
+      random_point(i, 64 + (uint64_t)k, 1.0, up);
+      vec_normalize(up);
+      vec_axpy(x, depth.below * rng_uniform(9, i, 2), up, x);
+      assert_true(shape_contains(&shapes[k], x));
+    }
+    assert_true(decided > 100);
+    inside_map_destroy(&map);
+    inside_map_destroy(&alone);
+    inside_map_destroy(&deep);
+  }
+  assert_true(below > 1000);
+  destroy(shapes);
+}
+
+/* What is left of a tree near a place is the same there, bit for bit. */
+static void pruned_trees_are_the_same(void **state)
+{
+  (void)state;
+  struct shape shapes[KINDS];
+  make(shapes);
+  int dropped = 0;
+  for (int k = 0; k < KINDS; k++) {
+    const int nodes = prune_count(&shapes[k]);
+    assert_int_equal(nodes, k < 3 ? 1 : k == 5 || k == 6 ? 3 : k == 7 ? 4 : 0);
+    struct shape near[4];
+    for (uint64_t i = 0; i < 4000 && nodes; i++) {
+      double x[3], step[3], a[3], b[3], range[4];
+      const double radius = 0.3 * rng_uniform(9, i, 3);
+      random_point(i, (uint64_t)k, 1.0, x);
+      prune(&shapes[k], x, radius, near);
+      dropped += shapes[k].child_count - near->child_count;
+      random_point(i, 32 + (uint64_t)k, 1.0, step);
+      vec_normalize(step);
+      const double part = rng_uniform(9, i, 4);
+      vec_axpy(x, part * radius, step, x);
+      assert_true(shape_distance(&shapes[k], x, a) == shape_distance(near, x, b));
+      assert_memory_equal(a, b, sizeof a);
+      assert_true(shape_distance(&shapes[k], x, NULL) == shape_distance(near, x, NULL));
+      shape_range(&shapes[k], x, (1.0 - part) * radius, &range[0], &range[1]);
+      shape_range(near, x, (1.0 - part) * radius, &range[2], &range[3]);
+      assert_true(range[0] == range[2] && range[1] == range[3]);
+    }
+  }
+  assert_true(dropped > 1000);
   destroy(shapes);
 }
 
@@ -392,6 +468,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(distances_keep_the_metric_and_the_ranges),
+      cmocka_unit_test(maps_agree_with_shapes),
+      cmocka_unit_test(pruned_trees_are_the_same),
       cmocka_unit_test(normals_are_gradients),
       cmocka_unit_test(terrain_follows_its_form),
       cmocka_unit_test(volumes_and_bounds),
