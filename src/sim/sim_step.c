@@ -110,7 +110,7 @@ static bool snow_solve(struct sim *sim, double dt)
   system.weight = NODE_MOMENTUM;
   system.stop = sim->scene->stop_by_strain ? CR_STOP_SCALE : CR_STOP_SIZE;
   system.scale = sim->scene->spacing / dt; /* a velocity that strains a cell by 1 in the step */
-  system.least = vec_norm(sim->scene->gravity) * dt;
+  system.least = 10.0 * vec_norm(sim->scene->gravity) * dt; /* the residual may be a hundredth of gravity */
   system.factor = sim->scene->beta * dt * dt;
   system.product = apply_hessian;
   if (sim->scene->jacobi) system.first_product = apply_with_diagonal;
