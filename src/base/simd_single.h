@@ -267,7 +267,7 @@ static inline double quads_sum(quads a)
 static inline void quads_turn(const quads r[4], quads out[4])
 {
 #if defined __AVX2__
-  vd_turn4((const vd *)r, (vd *)out);
+  vd_turn4(r, out);
 #else
   const quads a = __builtin_shufflevector(r[0], r[1], 0, 4, 2, 6),
               b = __builtin_shufflevector(r[0], r[1], 1, 5, 3, 7),

@@ -149,7 +149,7 @@ ALWAYS_INLINE void single_span_load(struct single_span *span, const struct grid 
   struct row_places at = row_places(g, cell, 0);
   const double *middle = field + (int64_t)tiles[at.foot[1]][1] * TILE_DOUBLES + at.offset[1];
   const quads base = quads_repeat(middle + g->cell_z[cell] % TILE_Z * 4);
-  double absent[TILE_Z * 4] __attribute__((aligned(64)));
+  double absent[TILE_Z * 4] __attribute__((aligned(64))); /* becomes zero */
   for (int k = 0; k < TILE_Z * 4; k += 4 * QUADS) quads_store(absent + k, base);
   for (int half = 0; half < SPAN_NODES; half += TILE_Z) {
     at = row_places(g, cell, half);
