@@ -131,6 +131,8 @@ static int read_all(struct source *s, bool lenient, struct particles *p, struct 
         "%s is of a run with heat, and the scene has none: its liquid would become snow; add the "
         "section 'heat'",
         s->path);
+  /* Snow that varied goes on so, even where the scene no longer says it. */
+  if (seal_find(&s->seal, particle_fields[PARTICLE_STIFFNESS].name)) particles_add_needs(p, NEEDS_STIFFNESS);
   particles_append(p, s->count);
   for (int f = 0; f < PARTICLE_FIELDS && code == FIRN_OK; f++) {
     const struct particle_field *field = &particle_fields[f];

@@ -201,7 +201,8 @@ static void derive_stress(const struct frame_state *state, const int32_t index[L
   material_stress(&m, &e, &h, tau);
   stretch_from_principal(frame.u, tau, stress);
   const vd j = stretch_determinant(fe),
-           factor = gather_lanes(p->stiffness, index) / (j * material_plastic_volume(&m, h.volume));
+           stiffness = p->stiffness ? gather_lanes(p->stiffness, index) : vd_set(1.0),
+           factor = stiffness / (j * material_plastic_volume(&m, h.volume));
   for (int l = 0; l < LANES; l++) {
     for (int c = 0; c < 9; c++) rows[l][c] = stress[from_triangle[c]][l] * factor[l];
     if (state->heat && p->liquid[index[l]] != 0.0) put_pressure(state->heat, j[l], rows[l]);

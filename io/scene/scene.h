@@ -255,6 +255,9 @@ static inline double scene_density(const struct scene *scene, const struct snow_
   return snow->liquid ? scene->heat.rho_liquid : scene->materials[snow->material].density;
 }
 
+/* Whether particles of some snow have another stiffness than their material's. */
+bool scene_stiffness_varies(const struct scene *scene);
+
 /* Sources of snow that are no copies. */
 static inline int scene_own_snow(const struct scene *scene)
 {

@@ -166,6 +166,12 @@ static inline vd batch_constant(const double *array, const struct batch *batch)
   return batch_gather(array, batch->home);
 }
 
+/* Factor on the stresses; a product with 1 changes no bit. */
+static inline vd batch_stiffness(const struct transfer *t, const struct batch *batch)
+{
+  return t->p->stiffness ? batch_constant(t->p->stiffness, batch) : vd_set(1.0);
+}
+
 static inline void batch_indices(const struct transfer *t, const struct batch *batch,
                                  uint32_t material[LANES])
 {

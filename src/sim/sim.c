@@ -81,7 +81,17 @@ static unsigned particle_needs(const struct scene *scene)
     if (scene->beta > 0.0 && scene->materials[k].flow) needs |= NEEDS_FLOW;
   }
   if (scene->has_heat) needs |= NEEDS_HEAT;
+  if (scene_stiffness_varies(scene)) needs |= NEEDS_STIFFNESS;
   return needs;
+}
+
+/* B needs no second copy where finding it in a pass of its own costs little: beside a solve, and with classic
+ * forces, whose gradient is another gather in any case. The budget of energy must have it before a step is
+ * accepted. */
+static unsigned single_copies(const struct scene *scene)
+{
+  const bool cheap = scene->beta > 0.0 || scene->force != FORCE_MLS;
+  return scene->scheme == SCHEME_APIC && cheap && !scene->budget ? NEEDS_AFFINE : NEEDS_NOTHING;
 }
 
 static void make_transfer(struct sim *sim)
@@ -131,7 +141,8 @@ void sim_stage(struct sim *sim)
   reorder_reset(&sim->order, p);
   for (struct particle_walk w = particle_walk(sim->next.p); particle_next(&w);)
     memcpy(w.array, particle_array(p, w.field, w.component), (size_t)p->count * field_size(w.field->type));
-  for (int32_t i = 0; i < p->count; i++) sim->next.key[i] = key_of(sim, i);
+  for (int32_t i = 0; i < p->count; i++)
+    sim->next.fate[i] = key_of(sim, i) == REORDER_GONE ? FATE_GONE : FATE_MOVES;
 }
 
 /* First cuts: equal numbers of particles, until the grid is there. */
@@ -179,7 +190,7 @@ static double sound2_of(const struct sim *sim, const struct particles *p, int32_
     vm clamped;
     const struct snow_lanes m = snow_gather(sim->constants, material);
     const double factor = snow_hardening(&m, all_lanes(p->jp, i), &clamped)[0];
-    return factor * p->stiffness[i] * (m.lambda[0] + 2.0 * m.mu[0]) * p->volume[i] / p->mass[i];
+    return factor * particle_stiffness(p, i) * (m.lambda[0] + 2.0 * m.mu[0]) * p->volume[i] / p->mass[i];
   }
   struct material_lanes m;
   vd f[9];
@@ -187,7 +198,7 @@ static double sound2_of(const struct sim *sim, const struct particles *p, int32_
   for (int k = 0; k < 9; k++) f[k] = all_lanes(p->fe[k], i);
   const struct history h = {all_lanes(p->jp, i), p->shear ? all_lanes(p->shear, i) : vd_set(0.0)};
   const struct stretch_bounds bounds = stretch_bound(f);
-  return material_wave(&m, &bounds, &h)[0] * p->stiffness[i] * p->volume[i] / p->mass[i];
+  return material_wave(&m, &bounds, &h)[0] * particle_stiffness(p, i) * p->volume[i] / p->mass[i];
 }
 
 double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i)
@@ -348,6 +359,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->clock.on_frame = sim->reported = true;
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(particle_needs(scene));
+  sim->next.once = single_copies(scene);
   sim->mesh.halo = halo_create(&sim->comm);
   sim->balance.every = 1;
   sim->instruments = instruments_create(scene);

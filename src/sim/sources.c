@@ -102,9 +102,9 @@ static int64_t take_out(struct sim *sim, double time, bool mark)
     const double x[3] = {sim->p->x[0][i], sim->p->x[1][i], sim->p->x[2][i]};
     if (!is_taken(sim->scene, time, x)) continue;
     taken++;
-    if (!mark || sim->next.key[i] == REORDER_GONE) continue;
+    if (!mark || sim->next.fate[i] == FATE_GONE) continue;
     instruments_pass(sim, false, sim->p, i, sim->p, i);
-    sim->next.key[i] = REORDER_GONE;
+    sim->next.fate[i] = FATE_GONE;
   }
   return taken;
 }
