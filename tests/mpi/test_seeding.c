@@ -30,7 +30,7 @@ static struct scene *read_scene(const char *text)
 static struct particles *seed(const struct comm *comm, const struct scene *scene)
 {
   struct error err = {0};
-  struct particles *p = particles_create(scene->has_heat ? NEEDS_HEAT : NEEDS_NOTHING);
+  struct particles *p = particles_create(NEEDS_STIFFNESS | (scene->has_heat ? NEEDS_HEAT : NEEDS_NOTHING));
   CHECK_TEXT(!seed_snow(comm, scene, p, &err), err.text);
   return p;
 }
