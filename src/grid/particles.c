@@ -38,7 +38,7 @@ const struct particle_field particle_fields[PARTICLE_FIELDS] = {
     [PARTICLE_LIQUID] = {"phase", "1", FIELD_F64, 1, AT(liquid), ROLE_STATE, 0, NEEDS_HEAT, RULE_FLAG, false},
     [PARTICLE_CONDUCTIVITY] = {"conductivity", "W/(m K)", FIELD_F64, 1, AT(conductivity), ROLE_CONSTANT, 0,
                                NEEDS_HEAT, RULE_NOT_NEGATIVE, false},
-    [PARTICLE_MATERIAL] = {"material", "1", FIELD_U32, 1, AT(material), ROLE_CONSTANT, 0, NEEDS_NOTHING,
+    [PARTICLE_MATERIAL] = {"material", "1", FIELD_U32, 1, AT(material), ROLE_CONSTANT, 0, NEEDS_MATERIAL,
                            RULE_ABSENT, false},
 };
 

@@ -29,7 +29,7 @@ struct particles {
   double *enthalpy;     /* J/kg; 0 is solid at the melting point */
   double *liquid;       /* 1 where it is liquid, else 0 */
   double *conductivity; /* W/(m K), while it is solid */
-  uint32_t *material;   /* index into the scene's materials */
+  uint32_t *material;   /* index into the scene's materials; NULL where there is one */
 };
 
 enum field_type { FIELD_F64, FIELD_U64, FIELD_U32 };
@@ -42,11 +42,12 @@ enum field_role {
 /* What only some scenes need. */
 enum particle_need {
   NEEDS_NOTHING = 0,
-  NEEDS_AFFINE = 1 << 0,   /* B: transfer apic */
-  NEEDS_SHEAR = 1 << 1,    /* kappa: a material that counts it */
-  NEEDS_FLOW = 1 << 2,     /* flow: a solve whose operator follows plastic flow */
-  NEEDS_HEAT = 1 << 3,     /* enthalpy, liquid, conductivity: a scene with `heat` */
-  NEEDS_STIFFNESS = 1 << 4 /* stiffness: snow whose stiffness varies in space */
+  NEEDS_AFFINE = 1 << 0,    /* B: transfer apic */
+  NEEDS_SHEAR = 1 << 1,     /* kappa: a material that counts it */
+  NEEDS_FLOW = 1 << 2,      /* flow: a solve whose operator follows plastic flow */
+  NEEDS_HEAT = 1 << 3,      /* enthalpy, liquid, conductivity: a scene with `heat` */
+  NEEDS_STIFFNESS = 1 << 4, /* stiffness: snow whose stiffness varies in space */
+  NEEDS_MATERIAL = 1 << 5   /* material: more than one */
 };
 
 /* What a particle file must hold for a field. */
@@ -100,6 +101,11 @@ size_t field_size(enum field_type type); /* bytes of one element */
 static inline double particle_stiffness(const struct particles *p, int32_t home)
 {
   return p->stiffness ? p->stiffness[home] : 1.0;
+}
+
+static inline uint32_t particle_material(const struct particles *p, int32_t home)
+{
+  return p->material ? p->material[home] : 0;
 }
 
 /* Array of one component of a field; NULL where the field is not carried. */

@@ -232,7 +232,7 @@ static void move_liquid(const struct heat_arguments *h, int32_t i, double j, con
   }
   const double root = fmath_cbrt(j);
   for (int k = 0; k < 9; k++) next->fe[k][i] = k % 4 == 0 ? root : 0.0;
-  next->jp[i] = t->snow_alone || !models[t->materials[t->p->material[t->home[i]]].model]->log_volume;
+  next->jp[i] = t->snow_alone || !models[t->materials[particle_material(t->p, t->home[i])].model]->log_volume;
   if (next->shear) next->shear[i] = 0.0;
   if (next->flow) next->flow[i] = 0.0;
   bool crosses = false, is_finite = true;
@@ -278,7 +278,7 @@ static void warm(const struct heat_arguments *h, int32_t i, double change, doubl
   if (freezes) exact_add(&worker->frozen, mass);
   if (freezes && t->want_sound) { /* the next step has it as a solid without history */
     uint32_t material[LANES];
-    for (int l = 0; l < LANES; l++) material[l] = t->p->material[t->home[i]];
+    for (int l = 0; l < LANES; l++) material[l] = particle_material(t->p, t->home[i]);
     const struct snow_lanes m = snow_gather(t->materials, material);
     const double modulus = m.lambda[0] + 2.0 * m.mu[0];
     const double sound =

@@ -175,7 +175,7 @@ static inline vd batch_stiffness(const struct transfer *t, const struct batch *b
 static inline void batch_indices(const struct transfer *t, const struct batch *batch,
                                  uint32_t material[LANES])
 {
-  for (int l = 0; l < LANES; l++) material[l] = t->material_count > 1 ? t->p->material[batch->home[l]] : 0;
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(t->p, batch->home[l]);
 }
 
 /* Where all materials are snow. */

@@ -241,7 +241,7 @@ static double make_particle(const struct scene *scene, const struct snow_source 
 {
   const struct snow_zone *zone = &source->zone[z];
   const double n = source->noise.scale > 0.0 ? noise_here(source, p, i) : 0.0;
-  p->material[i] = (uint32_t)zone->material;
+  if (p->material) p->material[i] = (uint32_t)zone->material;
   if (p->stiffness) p->stiffness[i] = zone->stiffness;
   if (scene->has_heat) warm_particle(scene, source, zone, n, p, i);
   if (source->noise.scale == 0.0) return 1.0;

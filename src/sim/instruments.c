@@ -201,7 +201,7 @@ double instruments_elastic(const struct sim *sim, const struct particles *state,
   struct material_lanes m;
   uint32_t material[LANES];
   vd f[9], upper[6], energy;
-  for (int l = 0; l < LANES; l++) material[l] = constants->material[home];
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(constants, home);
   material_gather(sim->constants, material, &m);
   for (int k = 0; k < 9; k++) f[k] = all_lanes(state->fe[k], i);
   const struct history h = {all_lanes(state->jp, i), state->shear ? all_lanes(state->shear, i) : vd_set(0.0)};

@@ -82,16 +82,8 @@ static unsigned particle_needs(const struct scene *scene)
   }
   if (scene->has_heat) needs |= NEEDS_HEAT;
   if (scene_stiffness_varies(scene)) needs |= NEEDS_STIFFNESS;
+  if (scene->material_count > 1) needs |= NEEDS_MATERIAL;
   return needs;
-}
-
-/* B needs no second copy where finding it in a pass of its own costs little: beside a solve, and with classic
- * forces, whose gradient is another gather in any case. The budget of energy must have it before a step is
- * accepted. */
-static unsigned single_copies(const struct scene *scene)
-{
-  const bool cheap = scene->beta > 0.0 || scene->force != FORCE_MLS;
-  return scene->scheme == SCHEME_APIC && cheap && !scene->budget ? NEEDS_AFFINE : NEEDS_NOTHING;
 }
 
 static void make_transfer(struct sim *sim)
@@ -182,10 +174,11 @@ static vd all_lanes(const double *array, int32_t i)
 static double sound2_of(const struct sim *sim, const struct particles *p, int32_t i)
 {
   uint32_t material[LANES];
-  for (int l = 0; l < LANES; l++) material[l] = p->material[i];
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(p, i);
   if (p->liquid && p->liquid[i] != 0.0) return 0.0;
   if (!sim->transfer.want_sound) return 0.0;
-  if (sim->transfer.implicit && !material_is_explicit(&sim->scene->materials[p->material[i]])) return 0.0;
+  if (sim->transfer.implicit && !material_is_explicit(&sim->scene->materials[particle_material(p, i)]))
+    return 0.0;
   if (sim->transfer.snow_alone) {
     vm clamped;
     const struct snow_lanes m = snow_gather(sim->constants, material);
@@ -315,7 +308,8 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
 void sim_begin_history(const struct scene *scene, struct particles *p)
 {
   for (int32_t i = 0; i < p->count; i++)
-    if (models[scene->materials[p->material[i]].model]->log_volume) p->jp[i] = vd_log(vd_set(p->jp[i]))[0];
+    if (models[scene->materials[particle_material(p, i)].model]->log_volume)
+      p->jp[i] = vd_log(vd_set(p->jp[i]))[0];
 }
 
 /* Ids of particles that sources will bring must be free. */
@@ -359,7 +353,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->clock.on_frame = sim->reported = true;
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(particle_needs(scene));
-  sim->next.once = single_copies(scene);
+  sim->next.once = scene_affine_once(scene) ? NEEDS_AFFINE : NEEDS_NOTHING;
   sim->mesh.halo = halo_create(&sim->comm);
   sim->balance.every = 1;
   sim->instruments = instruments_create(scene);
@@ -417,10 +411,10 @@ static int map_materials(struct sim *sim, const char *path, const struct checkpo
   int *now = mem_alloc(count, sizeof *now);
   for (uint32_t k = 0; k < count; k++) now[k] = find_material(sim->scene, old->names[k]);
   for (int32_t i = 0; i < sim->p->count && !code; i++) {
-    const uint32_t place = sim->p->material[i];
-    if (place < count && now[place] >= 0)
-      sim->p->material[i] = (uint32_t)now[place];
-    else
+    const uint32_t place = particle_material(sim->p, i);
+    const bool known = place < count && now[place] >= 0;
+    if (known && sim->p->material) sim->p->material[i] = (uint32_t)now[place];
+    if (!known)
       code = error_set(err, FIRN_EINPUT,
                        "%s: particle %llu is of the material '%s', which the scene no longer has", path,
                        (unsigned long long)sim->p->id[i], place < count ? old->names[place] : "?");

@@ -42,7 +42,7 @@ static void add_particle(const struct sim *sim, int index, int64_t k, double tim
   to->id[i] = SOURCE_FIRST_ID + ((uint64_t)index << 40) + (uint64_t)k;
   to->mass[i] = source->mass;
   to->volume[i] = h * h * h / source->per_cell;
-  to->material[i] = (uint32_t)source->material;
+  if (to->material) to->material[i] = (uint32_t)source->material;
   if (to->enthalpy) {
     const struct heat_law *law = &sim->scene->heat;
     to->enthalpy[i] = heat_enthalpy(law, source->temperature - law->melting_point, source->liquid);

@@ -16,7 +16,7 @@ static struct comm world;
 
 enum {
   STATE = 8 * (3 + 3 + 9 + 1), /* position, velocity, F_E, J_P */
-  CONSTANTS = 8 * 3 + 4,       /* id, mass, V0, material */
+  CONSTANTS = 8 * 3,           /* id, mass, V0 */
   ORDER = 4 + 4 + 1,           /* slot, home, fate */
   AFFINE = 8 * 9
 };
@@ -44,6 +44,9 @@ static const struct {
      2 * STATE + CONSTANTS + ORDER + 8, 6},
     {"integrator: {scheme: semi-implicit}\n" BLOCK ", vary: {shell: {thickness: 0.04, density_factor: 2}}}\n",
      2 * STATE + CONSTANTS + ORDER, 6},
+    {"materials: {snow: {}, other: {young: 2e5}}\nintegrator: {scheme: semi-implicit}\n" BLOCK
+     ", material: snow}\n",
+     2 * STATE + CONSTANTS + ORDER + 4, 6},
 };
 
 static int bytes_of(const struct particles *p)
