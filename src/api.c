@@ -15,9 +15,17 @@ struct firn_scene {
   struct scene *scene;
 };
 
+/* Materials of particles that have no array of them, since there is one; pages that nobody writes to take no
+ * memory. */
+struct zeros {
+  uint32_t *at;
+  int64_t capacity;
+};
+
 struct firn_sim {
   struct comm comm;
   struct sim *sim;
+  struct zeros *zeros;
 };
 
 static int export_error(int code, const struct error *from, struct firn_error *to)
@@ -111,6 +119,7 @@ int firn_sim_create(struct firn_sim **out, MPI_Comm comm, const struct firn_scen
 {
   struct error error = {0};
   *out = mem_alloc(1, sizeof **out);
+  (*out)->zeros = mem_alloc(1, sizeof *(*out)->zeros);
   comm_create(&(*out)->comm, comm);
   int code = scene_load(scene->scene, &(*out)->comm, &error); /* a parsed scene may still name files */
   if (!code) code = sim_create(&(*out)->sim, &(*out)->comm, scene->scene, ISA_COUNT, &error);
@@ -122,6 +131,8 @@ void firn_sim_destroy(struct firn_sim **sim)
 {
   if (!*sim) return;
   sim_destroy(&(*sim)->sim);
+  if ((*sim)->zeros) mem_free((*sim)->zeros->at);
+  mem_free((*sim)->zeros);
   comm_destroy(&(*sim)->comm);
   mem_free(*sim);
   *sim = NULL;
@@ -181,12 +192,14 @@ void firn_sim_get_info(const struct firn_sim *sim, struct firn_sim_info *info)
 void firn_sim_get_particles(const struct firn_sim *sim, struct firn_particles *particles)
 {
   const struct particles *p = sim->sim->p;
+  struct zeros *zeros = sim->zeros;
+  if (!p->material) zeros->at = mem_reserve(zeros->at, &zeros->capacity, p->count + 1, sizeof *zeros->at);
   *particles = (struct firn_particles){.count = p->count,
                                        .id = p->id,
                                        .mass = p->mass,
                                        .volume = p->volume,
                                        .plastic = p->jp,
-                                       .material = p->material};
+                                       .material = p->material ? p->material : zeros->at};
   for (int d = 0; d < 3; d++) {
     particles->position[d] = p->x[d];
     particles->velocity[d] = p->v[d];

@@ -51,7 +51,8 @@ int checkpoint_open(struct checkpoint **out, const char *path, struct error *err
 void checkpoint_destroy(struct checkpoint **checkpoint);
 
 /* Collective. Appends each rank's share of the rows to p, which must be empty, and checks them all. Fields
- * that p carries and the file does not keep their defaults only if `lenient`. On failure p is empty. */
+ * that p carries and the file does not keep their defaults only if `lenient`, but for stiffness and material,
+ * which a file has where they differ; p comes to carry them then. On failure p is empty. */
 int checkpoint_read(const struct comm *comm, const char *path, bool lenient, struct particles *p,
                     struct error *err);
 

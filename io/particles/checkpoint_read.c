@@ -121,6 +121,9 @@ static int read_checked(const struct source *s, const struct particle_field *fie
   return error_set(err, FIRN_EDAMAGED, "%s is damaged: the rows of %s have changed", s->path, field->name);
 }
 
+/* Fields that a file leaves out where they are the same for all particles: their initial value. */
+static const int uniform[2] = {PARTICLE_STIFFNESS, PARTICLE_MATERIAL};
+
 static int read_all(struct source *s, bool lenient, struct particles *p, struct error *err)
 {
   int code = comm_agree(s->comm, open_source(s, err), err);
@@ -131,10 +134,14 @@ static int read_all(struct source *s, bool lenient, struct particles *p, struct 
         "%s is of a run with heat, and the scene has none: its liquid would become snow; add the "
         "section 'heat'",
         s->path);
+  for (int k = 0; k < 2; k++) /* snow that varied goes on so, even where the scene no longer says it */
+    if (seal_find(&s->seal, particle_fields[uniform[k]].name))
+      particles_add_needs(p, particle_fields[uniform[k]].needs);
   particles_append(p, s->count);
   for (int f = 0; f < PARTICLE_FIELDS && code == FIRN_OK; f++) {
     const struct particle_field *field = &particle_fields[f];
-    if (!particle_array(p, field, 0) || (lenient && !seal_find(&s->seal, field->name))) continue;
+    const bool may_lack = lenient || f == uniform[0] || f == uniform[1];
+    if (!particle_array(p, field, 0) || (may_lack && !seal_find(&s->seal, field->name))) continue;
     code = read_checked(s, field, p, err);
   }
   return code;

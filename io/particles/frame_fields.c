@@ -72,7 +72,8 @@ size_t frame_row_size(const struct frame_column *column, int frame_bits)
   return element * (size_t)column->components;
 }
 
-/* One component of a copied field, every `stride`-th element of the rows. */
+/* One component of a copied field, every `stride`-th element of the rows. An array that is not there is that
+ * of the materials, where there is one. */
 static void copy_component(const void *array, enum field_type type, int narrow, int32_t first, int32_t n,
                            int stride, void *rows)
 {
@@ -81,7 +82,7 @@ static void copy_component(const void *array, enum field_type type, int narrow, 
     if (type == FIELD_U64)
       ((uint64_t *)rows)[at] = ((const uint64_t *)array)[first + i];
     else if (type == FIELD_U32)
-      ((uint32_t *)rows)[at] = ((const uint32_t *)array)[first + i];
+      ((uint32_t *)rows)[at] = array ? ((const uint32_t *)array)[first + i] : 0;
     else if (narrow)
       ((float *)rows)[at] = (float)((const double *)array)[first + i];
     else
@@ -144,7 +145,7 @@ static vd gather_lanes(const double *array, const int32_t index[LANES])
 static void lanes_of(const struct frame_state *state, const int32_t index[LANES], struct material_lanes *out)
 {
   uint32_t material[LANES];
-  for (int l = 0; l < LANES; l++) material[l] = state->p->material[index[l]];
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(state->p, index[l]);
   material_gather(state->materials, material, out);
 }
 
@@ -201,7 +202,8 @@ static void derive_stress(const struct frame_state *state, const int32_t index[L
   material_stress(&m, &e, &h, tau);
   stretch_from_principal(frame.u, tau, stress);
   const vd j = stretch_determinant(fe),
-           factor = gather_lanes(p->stiffness, index) / (j * material_plastic_volume(&m, h.volume));
+           stiffness = p->stiffness ? gather_lanes(p->stiffness, index) : vd_set(1.0),
+           factor = stiffness / (j * material_plastic_volume(&m, h.volume));
   for (int l = 0; l < LANES; l++) {
     for (int c = 0; c < 9; c++) rows[l][c] = stress[from_triangle[c]][l] * factor[l];
     if (state->heat && p->liquid[index[l]] != 0.0) put_pressure(state->heat, j[l], rows[l]);

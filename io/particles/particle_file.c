@@ -236,7 +236,8 @@ static int read_all(struct reader *r, uint32_t material, uint64_t first_id, stru
   if (code == FIRN_OK) code = comm_agree(r->comm, take_share(r, err), err);
   if (code != FIRN_OK) return code;
   r->target = particles_append(r->particles, r->count);
-  for (int64_t i = 0; i < r->count; i++) r->particles->material[r->target + i] = material;
+  for (int64_t i = 0; i < r->count && r->particles->material; i++)
+    r->particles->material[r->target + i] = material;
   for (int f = 0; f < FILE_COLUMNS && code == FIRN_OK; f++)
     if (is_there(r, file_column(f))) code = comm_agree(r->comm, read_column(r, file_column(f), err), err);
   if (code == FIRN_OK) code = comm_agree(r->comm, read_ids(r, first_id, err), err);

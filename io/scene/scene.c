@@ -31,6 +31,17 @@ double scene_frame_time(const struct scene *scene, int64_t frame)
   return cut ? scene->end : beat;
 }
 
+bool scene_stiffness_varies(const struct scene *scene)
+{
+  for (int k = 0; k < scene->snow_count; k++) {
+    const struct snow_source *snow = &scene->snow[k];
+    if (snow->noise.scale > 0.0 && snow->noise.stiffness != 1.0) return true;
+    for (int z = ZONE_SHELL; z < snow->zone_count; z++)
+      if (snow->zone[z].depth > 0.0 && snow->zone[z].stiffness != 1.0) return true;
+  }
+  return false;
+}
+
 double scene_end_time(const struct scene *scene)
 {
   return scene_frame_time(scene, scene_last_frame(scene));

@@ -255,6 +255,17 @@ static inline double scene_density(const struct scene *scene, const struct snow_
   return snow->liquid ? scene->heat.rho_liquid : scene->materials[snow->material].density;
 }
 
+/* Whether one copy of the affine state B is enough, which a pass of its own finds after each step: where that
+ * costs little, beside a solve, or with classic forces, whose gradient is another gather in any case. The
+ * budget of energy must have it before a step is accepted. */
+static inline bool scene_affine_once(const struct scene *scene)
+{
+  return scene->scheme == SCHEME_APIC && (scene->beta > 0.0 || scene->force != FORCE_MLS) && !scene->budget;
+}
+
+/* Whether particles of some snow have another stiffness than their material's. */
+bool scene_stiffness_varies(const struct scene *scene);
+
 /* Sources of snow that are no copies. */
 static inline int scene_own_snow(const struct scene *scene)
 {

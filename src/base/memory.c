@@ -1,4 +1,3 @@
-#define _DEFAULT_SOURCE
 #include "base/memory.h"
 
 #include "base/log.h"
@@ -18,7 +17,7 @@
  * need more small pages than a TLB holds. Their pages are zero without being touched, so what an array keeps
  * in reserve costs no memory but for the rest of its last huge page, and a page lies near the thread that
  * first writes to it. */
-enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, MAPPED = 1 << 20 };
+enum { LARGE = 1 << 15, STAGGER = 5 * 64, PAGE = 4096, MAPPED = 1 << 20, HUGE_PAGE = 1 << 21 };
 
 struct header {     /* in front of every block */
   char *raw;        /* what was allocated */
@@ -60,8 +59,53 @@ void *mem_alloc(size_t count, size_t size)
   return block;
 }
 
+/* An address for so many bytes at the same distance from a huge page's boundary as `like`: pages that move
+ * there stay whole. NULL where there is none. */
+static char *find_place(const char *like, size_t bytes)
+{
+  char *room = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == (char *)MAP_FAILED) return NULL;
+  const size_t before = ((uintptr_t)like - (uintptr_t)room) % HUGE_PAGE,
+               used = (bytes + PAGE - 1) / PAGE * PAGE;
+  if (before) munmap(room, before);
+  munmap(room + before + used, HUGE_PAGE - before);
+  return room + before;
+}
+
+/* Lets a mapped block grow by moving its pages, not what they hold: no time and no second copy. NULL where
+ * that cannot be done; the block is as it was then. */
+static void *grow_mapped(char *block, size_t old_bytes, size_t new_bytes)
+{
+  struct header header;
+  memcpy(&header, block - HEADER, sizeof header);
+  const size_t before = (size_t)(block - header.raw), whole = before + (new_bytes + 63) / 64 * 64;
+  if (!header.map_bytes) return NULL;
+  char *raw = header.raw;
+  if (whole > header.map_bytes) raw = mremap(header.raw, header.map_bytes, whole, 0);
+  if (raw == (char *)MAP_FAILED) {
+    char *place = find_place(header.raw, whole);
+    if (!place) return NULL;
+    raw = mremap(header.raw, header.map_bytes, whole, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (raw == (char *)MAP_FAILED) {
+      munmap(place, whole);
+      return NULL;
+    }
+  }
+  memset(raw + before + old_bytes, 0, header.map_bytes - before - old_bytes);
+  header.raw = raw;
+  if (whole > header.map_bytes) header.map_bytes = whole;
+  memcpy(raw + before - HEADER, &header, sizeof header);
+  return raw + before;
+}
+
 void *mem_resize(void *block, size_t old_count, size_t new_count, size_t size)
 {
+  size_t bytes;
+  if (block && new_count > old_count && !__builtin_mul_overflow(new_count, size, &bytes) &&
+      bytes <= SIZE_MAX - 2 * PAGE) {
+    void *same = grow_mapped(block, old_count * size, bytes);
+    if (same) return same;
+  }
   void *grown = mem_alloc(new_count, size);
   const size_t kept = old_count < new_count ? old_count : new_count;
   if (block && kept) memcpy(grown, block, kept * size);

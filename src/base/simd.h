@@ -32,6 +32,7 @@ typedef double vd __attribute__((vector_size(LANES * sizeof(double))));
 typedef int64_t vm __attribute__((vector_size(LANES * sizeof(int64_t))));
 typedef uint64_t vm_unsigned __attribute__((vector_size(LANES * sizeof(uint64_t))));
 typedef int32_t vi __attribute__((vector_size(LANES * sizeof(int32_t))));
+typedef unsigned char vb __attribute__((vector_size(LANES)));
 typedef double vd_unaligned __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
 typedef double vd_aligned __attribute__((vector_size(LANES * sizeof(double)), may_alias));
 

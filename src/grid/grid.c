@@ -410,21 +410,34 @@ double *grid_target(const struct grid *g, enum node_field field, int32_t j, int 
          (int64_t)g->plane_tile[j + a] * TILE_DOUBLES;
 }
 
-void grid_add_apart(struct grid *g, enum node_field field, int32_t shared, const double *apart)
+/* One thread's share of the tiles of each shared plane. */
+static void add_share(struct grid *g, enum node_field field, int32_t shared, const double *apart, int w)
 {
   const int planes = g->geometry.support - 1;
   for (int j = 0; j < planes; j++)
     for (int a = 0; j + a < planes; a++) {
       const double *part = apart + grid_apart_offset(g, shared, j, a);
       double *sum = g->node[field] + (int64_t)g->plane_tile[shared + j + a] * TILE_DOUBLES;
-      const int64_t count = (int64_t)grid_plane_tile_count(g, shared + j + a) * TILE_DOUBLES;
-      for (int64_t k = 0; k < count; k++) sum[k] += part[k];
+      const int64_t tiles = grid_plane_tile_count(g, shared + j + a),
+                    end = tiles * (w + 1) / g->threads * TILE_DOUBLES;
+      for (int64_t k = tiles * w / g->threads * TILE_DOUBLES; k < end; k++) sum[k] += part[k];
     }
 }
 
+void grid_add_apart(struct grid *g, enum node_field field, int32_t shared, const double *apart)
+{
+#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
+  for (int w = 0; w < g->threads; w++) add_share(g, field, shared, apart, w);
+}
+
+/* The planes of one cut lie apart from those of the next, so that a thread may be done with one before
+ * another begins with it. */
 void grid_join(struct grid *g, enum node_field field)
 {
-  for (int c = 1; c < g->chunk_count; c++) grid_add_apart(g, field, g->chunk[c], g->apart[c][field]);
+  if (g->chunk_count < 2) return;
+#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
+  for (int w = 0; w < g->threads; w++)
+    for (int c = 1; c < g->chunk_count; c++) add_share(g, field, g->chunk[c], g->apart[c][field], w);
 }
 
 /* --- checks

@@ -176,6 +176,22 @@ static inline double grid_tile_ball(const struct grid *grid, int32_t plane, int3
 /* Base of a position on one grid axis. The kernels compute the same expression lane by lane. */
 int64_t grid_base(const struct grid_geometry *geometry, int axis, double x);
 
+/* As grid_base(), of a position inside the domain, where bases are not negative. */
+static inline uint64_t grid_base_inside(const struct grid_geometry *geometry, int axis, double x)
+{
+  const double u = (x - geometry->lower[axis]) * geometry->inverse;
+  return (uint64_t)(int64_t)(geometry->support == 4 ? u : u + 0.5);
+}
+
+/* Key of a position (m, world axes) inside the domain. */
+static inline uint64_t grid_key_inside(const struct grid_geometry *geometry, const double x[3])
+{
+  uint64_t key = 0;
+  for (int a = 0; a < 3; a++)
+    key = key << GRID_INDEX_BITS | grid_base_inside(geometry, a, x[geometry->axis[a]]);
+  return key;
+}
+
 /* Key of a position (m, world axes); UINT64_MAX outside the domain or not finite. */
 uint64_t grid_key_of(const struct grid_geometry *geometry, const double x[3]);
 

@@ -1,9 +1,10 @@
 /* See particles.h.
  *
- * Arrays grow together: by a half where particles are made one after the other, and by a little where
- * migration brings a few a step, since the rest of a huge page costs memory; either is amortised constant
- * time. The capacity is a multiple of eight and memory comes zeroed: lanes behind the last particle can
- * always be read, and hold either zeros or an old particle, never a trap. */
+ * Arrays grow together: by a half where particles are made one after the other, which particles_trim() takes
+ * back, and by a little where migration brings a few a step, since what is kept in reserve lies on huge pages
+ * with the end of one array and the start of the next, and so takes memory. Large arrays grow without being
+ * copied (mem_resize()). The capacity is a multiple of eight and memory comes zeroed: lanes behind the last
+ * particle can always be read, and hold either zeros or an old particle, never a trap. */
 #include "grid/particles.h"
 
 #include "base/log.h"
@@ -30,14 +31,14 @@ const struct particle_field particle_fields[PARTICLE_FIELDS] = {
                         false},
     [PARTICLE_FLOW] = {"flow", "1", FIELD_F64, 1, AT(flow), ROLE_STATE, 0, NEEDS_FLOW, RULE_ABSENT, false},
     [PARTICLE_B] = {"B", "m^2/s", FIELD_F64, 9, AT(b), ROLE_STATE, 0, NEEDS_AFFINE, RULE_ABSENT, false},
-    [PARTICLE_STIFFNESS] = {"stiffness", "1", FIELD_F64, 1, AT(stiffness), ROLE_CONSTANT, 1, NEEDS_NOTHING,
+    [PARTICLE_STIFFNESS] = {"stiffness", "1", FIELD_F64, 1, AT(stiffness), ROLE_CONSTANT, 1, NEEDS_STIFFNESS,
                             RULE_ABSENT, false},
     [PARTICLE_ENTHALPY] = {"enthalpy", "J/kg", FIELD_F64, 1, AT(enthalpy), ROLE_STATE, 0, NEEDS_HEAT,
                            RULE_FINITE, false},
     [PARTICLE_LIQUID] = {"phase", "1", FIELD_F64, 1, AT(liquid), ROLE_STATE, 0, NEEDS_HEAT, RULE_FLAG, false},
     [PARTICLE_CONDUCTIVITY] = {"conductivity", "W/(m K)", FIELD_F64, 1, AT(conductivity), ROLE_CONSTANT, 0,
                                NEEDS_HEAT, RULE_NOT_NEGATIVE, false},
-    [PARTICLE_MATERIAL] = {"material", "1", FIELD_U32, 1, AT(material), ROLE_CONSTANT, 0, NEEDS_NOTHING,
+    [PARTICLE_MATERIAL] = {"material", "1", FIELD_U32, 1, AT(material), ROLE_CONSTANT, 0, NEEDS_MATERIAL,
                            RULE_ABSENT, false},
 };
 
@@ -83,21 +84,34 @@ bool particle_next(struct particle_walk *walk)
   return true;
 }
 
-static struct particles *create(unsigned needs, bool state_alone)
+static void make_arrays(struct particles *p, unsigned needs, bool state_alone)
 {
-  struct particles *p = mem_alloc(1, sizeof *p);
   for (int f = 0; f < PARTICLE_FIELDS; f++) {
     const struct particle_field *field = &particle_fields[f];
     if ((field->needs & needs) != field->needs || (state_alone && field->role != ROLE_STATE)) continue;
-    for (int c = 0; c < field->components; c++) set_array(p, field, c, mem_alloc(8, field_size(field->type)));
+    if (particle_array(p, field, 0)) continue;
+    for (int c = 0; c < field->components; c++)
+      set_array(p, field, c, mem_alloc((size_t)p->capacity, field_size(field->type)));
   }
+}
+
+static struct particles *create(unsigned needs, bool state_alone)
+{
+  struct particles *p = mem_alloc(1, sizeof *p);
   p->capacity = 8;
+  make_arrays(p, needs, state_alone);
   return p;
 }
 
 struct particles *particles_create(unsigned needs)
 {
   return create(needs, false);
+}
+
+void particles_add_needs(struct particles *p, unsigned needs)
+{
+  FIRN_ASSERT(p->count == 0);
+  make_arrays(p, needs, false);
 }
 
 unsigned particles_needs(const struct particles *p)
@@ -142,7 +156,9 @@ static bool has_room(const struct particles *p, int64_t count)
 
 void particles_reserve(struct particles *p, int64_t count)
 {
-  if (!has_room(p, count)) grow(p, count, p->count ? count / 32 : 0);
+  enum { MOST_MORE = 4096 };
+  const int64_t more = count / 32 < MOST_MORE ? count / 32 : MOST_MORE;
+  if (!has_room(p, count)) grow(p, count, p->count ? more : 0);
 }
 
 void particles_trim(struct particles *p)
@@ -239,11 +255,11 @@ void particles_unpack(struct particles *p, int32_t index, const void *record)
 void next_fit(struct next *next, const struct particles *p)
 {
   if (!next->p) {
-    next->p = create(particles_needs(p), true);
-    next->key = mem_alloc((size_t)next->p->capacity, sizeof *next->key);
+    next->p = create(particles_needs(p) & ~next->once, true);
+    next->fate = mem_alloc((size_t)next->p->capacity, sizeof *next->fate);
   }
   if (next->p->capacity >= p->capacity) return;
-  next->key = mem_resize(next->key, (size_t)next->p->capacity, (size_t)p->capacity, sizeof *next->key);
+  next->fate = mem_resize(next->fate, (size_t)next->p->capacity, (size_t)p->capacity, sizeof *next->fate);
   resize(next->p, p->capacity);
 }
 
@@ -257,8 +273,8 @@ void next_stage(struct next *next, const struct particles *p, int threads)
 void next_free(struct next *next)
 {
   particles_destroy(&next->p);
-  mem_free(next->key);
-  *next = (struct next){0};
+  mem_free(next->fate);
+  *next = (struct next){.once = next->once};
 }
 
 void next_exchange(struct next *next, struct particles *p)
@@ -279,8 +295,7 @@ double *next_spare(const struct next *next, int n)
 /* The element of a particle whose state is the k-th of next and whose constants are at home. */
 static char *element(const struct particle_walk *w, const struct next *next, int32_t k, int32_t home)
 {
-  char *array = w->array;
-  if (w->field->role == ROLE_STATE) array = particle_array(next->p, w->field, w->component);
+  char *second = particle_array(next->p, w->field, w->component), *array = second ? second : w->array;
   return array + (size_t)(w->field->role == ROLE_STATE ? k : home) * field_size(w->field->type);
 }
 

@@ -25,11 +25,11 @@ struct particles {
   double *shear;        /* accumulated plastic shear, kappa */
   double *flow;         /* 1 where the last return mapping flowed, else 0 */
   double *b[9];         /* m^2/s, APIC affine state */
-  double *stiffness;    /* factor on the material's stresses, for snow that varies in space; 1 by default */
+  double *stiffness;    /* factor on the material's stresses; NULL where it is 1 for all */
   double *enthalpy;     /* J/kg; 0 is solid at the melting point */
   double *liquid;       /* 1 where it is liquid, else 0 */
   double *conductivity; /* W/(m K), while it is solid */
-  uint32_t *material;   /* index into the scene's materials */
+  uint32_t *material;   /* index into the scene's materials; NULL where there is one */
 };
 
 enum field_type { FIELD_F64, FIELD_U64, FIELD_U32 };
@@ -42,10 +42,12 @@ enum field_role {
 /* What only some scenes need. */
 enum particle_need {
   NEEDS_NOTHING = 0,
-  NEEDS_AFFINE = 1 << 0, /* B: transfer apic */
-  NEEDS_SHEAR = 1 << 1,  /* kappa: a material that counts it */
-  NEEDS_FLOW = 1 << 2,   /* flow: a solve whose operator follows plastic flow */
-  NEEDS_HEAT = 1 << 3    /* enthalpy, liquid, conductivity: a scene with `heat` */
+  NEEDS_AFFINE = 1 << 0,    /* B: transfer apic */
+  NEEDS_SHEAR = 1 << 1,     /* kappa: a material that counts it */
+  NEEDS_FLOW = 1 << 2,      /* flow: a solve whose operator follows plastic flow */
+  NEEDS_HEAT = 1 << 3,      /* enthalpy, liquid, conductivity: a scene with `heat` */
+  NEEDS_STIFFNESS = 1 << 4, /* stiffness: snow whose stiffness varies in space */
+  NEEDS_MATERIAL = 1 << 5   /* material: more than one */
 };
 
 /* What a particle file must hold for a field. */
@@ -95,6 +97,17 @@ extern const struct particle_field particle_fields[PARTICLE_FIELDS];
 
 size_t field_size(enum field_type type); /* bytes of one element */
 
+/* Factor on the stresses of the particle whose constants are at `home`. */
+static inline double particle_stiffness(const struct particles *p, int32_t home)
+{
+  return p->stiffness ? p->stiffness[home] : 1.0;
+}
+
+static inline uint32_t particle_material(const struct particles *p, int32_t home)
+{
+  return p->material ? p->material[home] : 0;
+}
+
 /* Array of one component of a field; NULL where the field is not carried. */
 void *particle_array(const struct particles *p, const struct particle_field *field, int component);
 
@@ -112,6 +125,9 @@ bool particle_next(struct particle_walk *walk);
 
 struct particles *particles_create(unsigned needs);
 unsigned particles_needs(const struct particles *p); /* what it was created with */
+
+/* The fields of these needs too, of particles that are none yet. */
+void particles_add_needs(struct particles *p, unsigned needs);
 void particles_destroy(struct particles **p);
 
 /* Makes room for count particles; contents stay. Fatal beyond 2^31 - 64. */
@@ -136,16 +152,25 @@ void particles_pack(const struct particles *p, int32_t index, void *record);
 void particles_unpack(struct particles *p, int32_t index, const void *record);
 
 /* The state that a step leads to, in the order of the step, while the old one must still be readable: a step
- * that fails is taken again from the old state. `p` has the state arrays alone. Between steps and during the
- * solve its arrays are free for other uses (next_spare()). */
-struct next {
-  struct particles *p;
-  uint64_t *key; /* cell key of the new position; UINT64_MAX once outside the domain */
+ * that fails is taken again from the old state. `p` has the state arrays alone. Which cell a particle is in
+ * follows from its position; only that it changed is kept, a byte instead of a key's eight. Between steps and
+ * during the solve its arrays are free for other uses (next_spare()). */
+enum fate {
+  FATE_STAYS, /* in the cell that it was in */
+  FATE_MOVES, /* to another one, or comes from nowhere */
+  FATE_GONE   /* outside the domain, or to another rank */
 };
 
-/* Follows p's fields and capacity; contents stay. Starts from a zeroed struct. */
+struct next {
+  struct particles *p;
+  unsigned char *fate; /* enum fate of each particle */
+  unsigned once; /* fields of these needs have no second copy: they are found after the step is accepted, and
+                    written over the old ones, in the order of the step too */
+};
+
+/* Follows p's fields and capacity; contents stay. Starts from a struct that is zeroed but for `once`. */
 void next_fit(struct next *next, const struct particles *p);
-void next_free(struct next *next);
+void next_free(struct next *next); /* `once` stays */
 
 /* Copies the state of all particles, by several threads. */
 void next_stage(struct next *next, const struct particles *p, int threads);

@@ -35,6 +35,7 @@ static void stand_in_place(struct reorder *r, int32_t count)
 void reorder_reset(struct reorder *r, const struct particles *p)
 {
   reorder_fit(r, p);
+  if (r->threads == 0) r->threads = 1;
   stand_in_place(r, p->count);
   r->cells_known = false;
 }
@@ -59,10 +60,20 @@ int32_t reorder_house(struct reorder *r, int32_t k)
   return r->home[k] = r->vacant_count ? r->vacant[--r->vacant_count] : r->homes_used++;
 }
 
+/* The old order in parts, one a thread: cells [cell, of the next part), and what became of them. */
+struct part {
+  int32_t cell;         /* its first */
+  int32_t begin, end;   /* particles of the old order; the last part has those who arrived too */
+  int32_t leavers;      /* who left their cell, those who are gone included */
+  int32_t first, count; /* its particles in the new order */
+  int32_t cells;        /* and cells */
+  uint64_t key;         /* of the cell it begins at: who enters a cell before belongs to an earlier part */
+  struct mover_range movers; /* as they were found, from `begin` on */
+};
+
 /* Where the order is found: the arrays of the state before the step, which nobody reads any more. */
 struct desk {
   struct movers movers;
-  int32_t leavers;     /* movers, and those who are gone */
   int32_t *marked;     /* old homes and those of who arrived; the complement where a particle left its cell */
   unsigned char *left; /* whether somebody left an old cell */
   uint64_t *cell_key;  /* the new cells */
@@ -85,27 +96,87 @@ static struct desk clear_desk(const struct next *old)
                        .left = spare[9]};
 }
 
-/* Marks who left the cell with this key out of [begin, end), and adds those who are not gone to the movers,
- * but for their ids. Nobody knows beforehand who moves, so there is no branch to predict: the next mover is
- * written over until it is one. Returns how many left. */
-static int32_t find_leavers(struct desk *desk, const int32_t *home, const uint64_t *next_key, uint64_t key,
-                            int32_t begin, int32_t end)
+/* First cell whose particles begin at `particle` or later. */
+static int32_t cell_from(const struct grid *grid, int32_t particle)
 {
-  int32_t *restrict marked = desk->marked, *restrict slot = desk->movers.slot, n = desk->movers.count;
-  uint64_t *restrict mover_key = desk->movers.key;
-  int32_t left = 0;
-  for (int32_t i = begin; i < end; i++) {
-    const uint64_t now = next_key[i];
-    const int32_t leaves = now != key;
-    marked[i] = home[i] ^ -leaves;
-    mover_key[n] = now;
-    slot[n] = i;
-    n += leaves & (now != REORDER_GONE);
-    left += leaves;
+  int32_t low = 0, high = grid->cell_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (grid->cell_start[middle] < particle)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  desk->movers.count = n;
-  desk->leavers += left;
-  return left;
+  return low;
+}
+
+static int32_t plane_of_cell(const struct grid *grid, int32_t cell)
+{
+  int32_t low = 0, high = grid->planes - 1;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (grid->plane_cell[middle + 1] <= cell)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Cuts the old order into parts of as many particles as cells allow. Where its cells are not known, all is
+ * one part. */
+static void cut_parts(const struct reorder *r, const struct particles *p, const struct grid *grid,
+                      int32_t arrived, struct part *part)
+{
+  const int parts = r->threads;
+  const int32_t cells = r->cells_known ? grid->cell_count : 0;
+  for (int w = 0; w < parts; w++) {
+    const int32_t share = (int32_t)((int64_t)p->count * w / parts);
+    const int32_t cell = w == 0 ? 0 : cells ? cell_from(grid, share) : 0;
+    part[w] = (struct part){.cell = cell,
+                            .begin = w == 0  ? 0
+                                     : cells ? grid->cell_start[cell]
+                                             : p->count,
+                            .key = w == 0         ? 0
+                                   : cell < cells ? grid_cell_key(grid, plane_of_cell(grid, cell), cell)
+                                                  : REORDER_GONE};
+  }
+  for (int w = 0; w < parts; w++) part[w].end = w + 1 < parts ? part[w + 1].begin : p->count + arrived;
+}
+
+/* Finds who left a cell out of a part's particles, by words of eight, since most stayed. Slots of movers are
+ * written from the part's first particle on. */
+static void find_leavers(const struct desk *desk, const struct reorder *r, const unsigned char *fate,
+                         const struct grid *grid, const struct part *last, struct part *part)
+{
+  enum { WORD = 8 };
+  int32_t *slot = desk->movers.slot, n = part->begin, cell = part->cell;
+  const int32_t cells = r->cells_known ? (part == last ? grid->cell_count : part[1].cell) : 0,
+                known = cells ? grid->cell_start[cells] : 0; /* particles whose cell is known */
+  memcpy(desk->marked + part->begin, r->home + part->begin,
+         (size_t)(part->end - part->begin) * sizeof *r->home);
+  if (cells > cell) memset(desk->left + cell, 0, (size_t)(cells - cell));
+  for (int32_t i = part->begin; i < part->end;) {
+    uint64_t word = 0;
+    const int32_t end = part->end - i < WORD ? part->end : i + WORD;
+    memcpy(&word, fate + i, (size_t)(end - i));
+    if (word == 0) {
+      i = end;
+      continue;
+    }
+    for (; i < end; i++) {
+      if (fate[i] == FATE_STAYS) continue;
+      if (i < known) {
+        while (grid->cell_start[cell + 1] <= i) cell++;
+        desk->left[cell] = 1;
+      }
+      desk->marked[i] = ~desk->marked[i];
+      slot[n] = i;
+      n += fate[i] == FATE_MOVES;
+      part->leavers++;
+    }
+  }
+  part->movers = (struct mover_range){part->begin, n};
 }
 
 static int32_t unmarked(int32_t home)
@@ -113,27 +184,30 @@ static int32_t unmarked(int32_t home)
   return home < 0 ? ~home : home;
 }
 
-/* All who changed cell, cell by cell of the old order, and those who arrived. */
+/* All who changed cell, part by part of the old order, and those who arrived. */
 static void find_movers(struct desk *desk, const struct reorder *r, const struct particles *p,
-                        const uint64_t *next_key, const struct grid *grid, int32_t arrived)
+                        const unsigned char *fate, const struct grid *grid, struct part *part)
 {
-  const uint64_t nowhere = REORDER_GONE - 1; /* key of no cell: who comes from there moves */
-  if (!r->cells_known) find_leavers(desk, r->home, next_key, nowhere, 0, p->count);
-  for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
-    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++)
-      desk->left[c] = find_leavers(desk, r->home, next_key, grid_cell_key(grid, plane, c),
-                                   grid->cell_start[c], grid->cell_start[c + 1]) > 0;
-  find_leavers(desk, r->home, next_key, nowhere, p->count, p->count + arrived);
   const struct movers *m = &desk->movers;
-  m->key[m->count] = REORDER_GONE; /* an end that every search finds */
-  for (int32_t k = 0; k < m->count; k++) m->id[k] = p->id[unmarked(desk->marked[m->slot[k]])];
+  const int parts = r->threads;
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int w = 0; w < parts; w++) {
+    find_leavers(desk, r, fate, grid, &part[parts - 1], &part[w]);
+    for (int32_t k = part[w].movers.begin; k < part[w].movers.end; k++) {
+      const int32_t i = m->slot[k];
+      const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
+      m->key[k] = grid_key_inside(&grid->geometry, x);
+      m->id[k] = p->id[unmarked(desk->marked[i])];
+    }
+  }
 }
 
 /* Writes the new order. Particles [begin, end) of the old one come next as they are, since nobody left or
  * enters their cells: they wait until somebody comes in between, to be written at once. */
 struct pen {
   int32_t *slot, *home;
-  int32_t count, cells;
+  int32_t count, limit; /* particles written before those that wait; where the part ends */
+  int32_t cells;        /* where the next cell is written */
   int32_t begin, end;
   int32_t m; /* the next mover */
 };
@@ -148,17 +222,19 @@ static void put_waiting(struct pen *pen, const struct desk *desk)
   pen->begin = pen->end;
 }
 
-static void begin_cell(struct pen *pen, const struct desk *desk, uint64_t key)
+static void put_cell(struct pen *pen, const struct desk *desk, uint64_t key, int32_t start)
 {
   desk->cell_key[pen->cells] = key;
-  desk->cell_start[pen->cells++] = pen->count + pen->end - pen->begin;
+  desk->cell_start[pen->cells++] = start;
 }
 
-/* Who stayed of [begin, end), without a branch as in find_leavers(). */
+/* Who stayed of [begin, end). Nobody knows beforehand who did, so there is no branch to predict: the next
+ * place is written over until it is taken. At the end of the part nobody is left who could take it. */
 static void put_stayed(struct pen *pen, const int32_t *marked, int32_t begin, int32_t end)
 {
   int32_t *restrict slot = pen->slot + pen->count, *restrict home = pen->home + pen->count, n = 0;
-  for (int32_t i = begin; i < end; i++) {
+  const int32_t room = pen->limit - pen->count;
+  for (int32_t i = begin; i < end && n < room; i++) {
     slot[n] = i;
     home[n] = marked[i];
     n += marked[i] >= 0;
@@ -166,8 +242,8 @@ static void put_stayed(struct pen *pen, const int32_t *marked, int32_t begin, in
   pen->count += n;
 }
 
-/* Those who enter the cell of the next mover, among those from `begin` on who stayed in it: by id, from the
- * last on, each in his place once those behind him have made room. */
+/* Those who enter the cell of the next mover, among those from `begin` on who stayed in it: by id. Insertion
+ * from the end, so that each moves once. */
 static void put_movers(struct pen *pen, const struct desk *desk, const uint64_t *id, int32_t begin)
 {
   const struct movers *movers = &desk->movers;
@@ -191,7 +267,7 @@ static void put_movers_before(struct pen *pen, const struct desk *desk, const ui
 {
   while (desk->movers.key[pen->m] < key) {
     put_waiting(pen, desk);
-    begin_cell(pen, desk, desk->movers.key[pen->m]);
+    put_cell(pen, desk, desk->movers.key[pen->m], pen->count);
     put_movers(pen, desk, id, pen->count);
   }
 }
@@ -201,53 +277,105 @@ static void put_changed_cell(struct pen *pen, const struct desk *desk, const uin
                              int32_t begin, int32_t end)
 {
   put_waiting(pen, desk);
-  begin_cell(pen, desk, key);
   const int32_t before = pen->count;
   put_stayed(pen, desk->marked, begin, end);
   if (desk->movers.key[pen->m] == key) put_movers(pen, desk, id, before);
-  pen->cells -= pen->count == before; /* all left */
+  if (pen->count > before) put_cell(pen, desk, key, before); /* else all left */
   pen->begin = pen->end = end;
 }
 
-/* Merges those who stayed with the sorted movers. */
-static struct grid_cells merge(const struct reorder *r, const struct desk *desk, const uint64_t *id,
-                               const struct grid *grid)
+/* Merges those of a part's cells who stayed with the movers into cells before the key `until`. New cells are
+ * written where the part's particles are, of which each cell has one at least. */
+static void merge_part(const struct reorder *r, const struct desk *desk, const uint64_t *id,
+                       const struct grid *grid, struct part *part, int32_t cell_end, uint64_t until)
 {
-  struct pen pen = {.slot = r->slot, .home = r->home};
-  for (int32_t plane = 0; r->cells_known && plane < grid->planes; plane++)
-    for (int32_t c = grid->plane_cell[plane]; c < grid->plane_cell[plane + 1]; c++) {
-      const uint64_t key = grid_cell_key(grid, plane, c);
-      put_movers_before(&pen, desk, id, key);
-      if (desk->left[c] || desk->movers.key[pen.m] == key) {
-        put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1]);
-      } else {
-        begin_cell(&pen, desk, key);
-        pen.end = grid->cell_start[c + 1];
-      }
+  struct pen pen = {.slot = r->slot,
+                    .home = r->home,
+                    .count = part->first,
+                    .limit = part->first + part->count,
+                    .cells = part->first,
+                    .begin = part->begin,
+                    .end = part->begin,
+                    .m = movers_from(&desk->movers, part->key)};
+  int32_t plane = cell_end > part->cell ? plane_of_cell(grid, part->cell) : 0;
+  for (int32_t c = part->cell; c < cell_end; c++) {
+    while (grid->plane_cell[plane + 1] <= c) plane++;
+    const uint64_t key = grid_cell_key(grid, plane, c);
+    put_movers_before(&pen, desk, id, key);
+    if (desk->left[c] || desk->movers.key[pen.m] == key) {
+      put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1]);
+    } else {
+      put_cell(&pen, desk, key, pen.count + pen.end - pen.begin);
+      pen.end = grid->cell_start[c + 1];
     }
+  }
   put_waiting(&pen, desk);
-  put_movers_before(&pen, desk, id, REORDER_GONE);
-  desk->cell_start[pen.cells] = pen.count;
-  return (struct grid_cells){pen.cells, desk->cell_key, desk->cell_start};
+  put_movers_before(&pen, desk, id, until);
+  FIRN_ASSERT(pen.count == pen.limit);
+  part->cells = pen.cells - part->first;
 }
 
-static int threads_of(const struct reorder *r)
+/* Where the new order of each part begins: behind those who stayed in the parts before and who enter them. */
+static void place_parts(const struct reorder *r, const struct desk *desk, struct part *part)
 {
-  return r->threads > 1 ? r->threads : 1;
+  int32_t stayed = 0;
+  for (int w = 0; w < r->threads; w++) {
+    const int32_t stay = part[w].end - part[w].begin - part[w].leavers,
+                  entered = movers_from(&desk->movers, part[w].key),
+                  enter =
+                      w + 1 < r->threads ? movers_from(&desk->movers, part[w + 1].key) : desk->movers.count;
+    part[w].first = stayed + entered;
+    part[w].count = stay + enter - entered;
+    stayed += stay;
+  }
+}
+
+static struct grid_cells merge(const struct reorder *r, const struct desk *desk, const uint64_t *id,
+                               const struct grid *grid, struct part *part)
+{
+  const int parts = r->threads;
+  const int32_t known = r->cells_known ? grid->cell_count : 0;
+  place_parts(r, desk, part);
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+  for (int w = 0; w < parts; w++) {
+    const bool last = w + 1 == parts;
+    merge_part(r, desk, id, grid, &part[w], last ? known : part[w + 1].cell,
+               last ? REORDER_GONE : part[w + 1].key);
+  }
+  struct grid_cells cells = {0, desk->cell_key, desk->cell_start};
+  for (int w = 0; w < parts; w++) {
+    memmove(desk->cell_key + cells.count, desk->cell_key + part[w].first,
+            (size_t)part[w].cells * sizeof *desk->cell_key);
+    memmove(desk->cell_start + cells.count, desk->cell_start + part[w].first,
+            (size_t)part[w].cells * sizeof *desk->cell_start);
+    cells.count += part[w].cells;
+  }
+  desk->cell_start[cells.count] = part[parts - 1].first + part[parts - 1].count;
+  return cells;
 }
 
 struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct next *next,
                                     const struct grid *grid, int32_t arrived)
 {
+  struct part part[MAX_CHUNKS];
+  struct mover_range found[MAX_CHUNKS];
+  FIRN_ASSERT(r->threads >= 1 && r->threads <= MAX_CHUNKS);
   next_exchange(next, p);
   struct desk desk = clear_desk(next);
-  find_movers(&desk, r, p, next->key, grid, arrived);
-  movers_sort(&desk.movers, threads_of(r));
-  const struct grid_cells cells = merge(r, &desk, p->id, grid);
-  const int32_t stayed = p->count + arrived - desk.leavers;
+  cut_parts(r, p, grid, arrived, part);
+  find_movers(&desk, r, p, next->fate, grid, part);
+  int32_t leavers = 0;
+  for (int w = 0; w < r->threads; w++) {
+    found[w] = part[w].movers;
+    leavers += part[w].leavers;
+  }
+  movers_sort(&desk.movers, found, r->threads);
+  desk.movers.key[desk.movers.count] = REORDER_GONE; /* an end that every search finds */
+  const struct grid_cells cells = merge(r, &desk, p->id, grid, part);
+  const int32_t stayed = p->count + arrived - leavers;
   p->count = cells.start[cells.count];
   FIRN_ASSERT(p->count == stayed + desk.movers.count);
-  r->moved += desk.leavers;
+  r->moved += leavers;
   r->tidy = false;
   r->cells_known = true;
   return cells;
@@ -258,22 +386,23 @@ bool reorder_is_untidy(const struct reorder *r, const struct particles *p)
   return r->moved > p->count || r->homes_used > p->count + p->count / 16 + 1024;
 }
 
-static void gather_words(uint64_t *to, const uint64_t *from, const int32_t *index, int32_t count, int threads)
+/* to[k] = from[index[k]], words of eight bytes. */
+static void gather_words(const struct reorder *r, uint64_t *to, const uint64_t *from, const int32_t *index,
+                         int32_t count)
 {
-#pragma omp parallel for num_threads(threads) if (threads > 1)
+#pragma omp parallel for num_threads(r->threads) schedule(static)
   for (int32_t k = 0; k < count; k++) to[k] = from[index[k]];
 }
 
-/* A constant goes through the keys' array, which is free by now. */
-static void gather_constant(const struct particle_walk *w, const int32_t *home, int32_t count, void *spare,
-                            int threads)
+/* An array that has no second copy: through one of the other state's, which is free. */
+static void gather_in_place(const struct reorder *r, const struct particle_walk *w, const int32_t *index,
+                            int32_t count, void *spare)
 {
   if (field_size(w->field->type) == sizeof(uint64_t)) {
-    gather_words(spare, w->array, home, count, threads);
+    gather_words(r, spare, w->array, index, count);
   } else {
     uint32_t *to = spare;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (int32_t k = 0; k < count; k++) to[k] = ((const uint32_t *)w->array)[home[k]];
+    for (int32_t k = 0; k < count; k++) to[k] = ((const uint32_t *)w->array)[index[k]];
   }
   memcpy(w->array, spare, (size_t)count * field_size(w->field->type));
 }
@@ -282,13 +411,12 @@ void reorder_tidy(struct reorder *r, struct particles *p, struct next *next)
 {
   if (r->tidy) return;
   const int32_t count = p->count;
-  for (struct particle_walk w = particle_walk(p); particle_next(&w);) {
-    if (w.field->role == ROLE_STATE) /* into the next state's arrays, which then change places */
-      gather_words(particle_array(next->p, w.field, w.component), w.array, r->slot, count, threads_of(r));
-    else
-      gather_constant(&w, r->home, count, next->key, threads_of(r));
-  }
+  for (struct particle_walk w = particle_walk(next->p); particle_next(&w);)
+    gather_words(r, w.array, particle_array(p, w.field, w.component), r->slot, count);
   next_exchange(next, p);
+  for (struct particle_walk w = particle_walk(p); particle_next(&w);)
+    if (!particle_array(next->p, w.field, w.component))
+      gather_in_place(r, &w, w.field->role == ROLE_STATE ? r->slot : r->home, count, next_spare(next, 0));
   stand_in_place(r, count);
 }
 

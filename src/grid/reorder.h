@@ -7,7 +7,8 @@
  * arrived. None of this changes a sum or a bit, only speed.
  *
  * It needs no memory of its own beyond slots and homes: the keys of those who stayed are those of the grid's
- * cells, and the state before the step, which nobody reads any more, is where movers are sorted. */
+ * cells, those of the others follow from their positions, and the state before the step, which nobody reads
+ * any more, is where movers are sorted. */
 #ifndef FIRN_REORDER_H
 #define FIRN_REORDER_H
 
@@ -17,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REORDER_GONE UINT64_MAX /* key of a particle that has left the rank */
+#define REORDER_GONE UINT64_MAX /* behind the keys of all cells */
 
 struct reorder {
   int32_t *slot, *home; /* see struct transfer */
@@ -25,7 +26,7 @@ struct reorder {
   int32_t *vacant;      /* those of them whose particles left for another rank */
   int32_t vacant_count, vacant_capacity;
   int32_t capacity;
-  int threads;      /* that may work on it; 0 is 1 */
+  int threads;      /* that share the work: all of the crew, or one; 0 is one */
   int64_t moved;    /* since the homes were last in order */
   bool tidy;        /* particle k stands at k */
   bool cells_known; /* the order is by the cells of the grid */
@@ -47,9 +48,9 @@ int64_t reorder_room(const struct reorder *r, const struct particles *p, int64_t
 /* Gives a home to the k-th particle, which arrives: an index behind the old order. */
 int32_t reorder_house(struct reorder *r, int32_t k);
 
-/* The particles of the old order, that of the grid's cells, have their new keys and state in `next`.
- * `arrived` more stand behind them there and have their homes. The new state becomes the state, and r holds
- * the new order; those whose key is REORDER_GONE are dropped. Returns the cells of the new order, for
+/* The particles of the old order, that of the grid's cells, have their fates and new state in `next`.
+ * `arrived` more stand behind them there, as such that move, and have their homes. The new state becomes the
+ * state, and r holds the new order; those that are gone are dropped. Returns the cells of the new order, for
  * grid_collect(); they are held by `next` until it is written to. */
 struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct next *next,
                                     const struct grid *grid, int32_t arrived);

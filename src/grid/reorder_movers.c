@@ -2,9 +2,11 @@
  * plane's together, and what remains is done plane by plane, in the cache. */
 #include "grid/reorder_movers.h"
 
+#include "base/memory.h"
+
 #include <string.h>
 
-enum { TOP_BITS = 11, LOW_BITS = 8, FEW = 48, MANY = 1 << 18 };
+enum { TOP_BITS = 11, TOP = 1 << TOP_BITS, LOW_BITS = 8, FEW = 48 };
 
 /* One of the two sets of arrays, from some mover on. */
 struct side {
@@ -78,22 +80,68 @@ static void sort_part(struct side from, struct side to, int32_t count)
   insertion_sort(&goal, count);
 }
 
-void movers_sort(struct movers *m, int threads)
+/* The digit of the first pass: the highest bits in which keys differ. */
+static int top_shift(const struct movers *m, const struct mover_range *range, int threads)
 {
-  uint64_t differ = 0;
-  for (int32_t k = 1; k < m->count; k++) differ |= m->key[k] ^ m->key[0];
-  if (differ == 0) differ = 1;
-  const int highest = 63 - __builtin_clzll(differ), shift = highest < TOP_BITS ? 0 : highest + 1 - TOP_BITS;
-  int32_t at[(1 << TOP_BITS) + 2];
-  const struct side first = side_at(m->key, m->id, m->slot, 0),
-                    spare = side_at(m->spare_key, m->spare_id, m->spare_slot, 0);
-  counting_pass(&first, &spare, m->count, shift, TOP_BITS, at);
-  at[0] = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 8) if (threads > 1 && m->count > MANY)
-  for (int d = 0; d < 1 << TOP_BITS; d++) {
-    const int32_t begin = at[d], count = at[d + 1] - begin;
-    if (count == 0) continue;
-    sort_part(side_at(m->spare_key, m->spare_id, m->spare_slot, begin),
-              side_at(m->key, m->id, m->slot, begin), count);
+  uint64_t differ = 0, some = 0;
+  for (int w = 0; w < threads; w++)
+    if (range[w].begin < range[w].end) some = m->key[range[w].begin];
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(| : differ)
+  for (int w = 0; w < threads; w++)
+    for (int32_t k = range[w].begin; k < range[w].end; k++) differ |= m->key[k] ^ some;
+  if (differ == 0) return 0;
+  const int highest = 63 - __builtin_clzll(differ);
+  return highest < TOP_BITS ? 0 : highest + 1 - TOP_BITS;
+}
+
+static uint32_t top_digit(uint64_t key, int shift)
+{
+  return (uint32_t)(key >> shift & (TOP - 1));
+}
+
+void movers_sort(struct movers *m, const struct mover_range *range, int threads)
+{
+  int32_t(*at)[TOP] = mem_alloc((size_t)threads, sizeof *at); /* by thread and digit */
+  int32_t first[TOP + 1];
+  const int shift = top_shift(m, range, threads);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int w = 0; w < threads; w++)
+    for (int32_t k = range[w].begin; k < range[w].end; k++) at[w][top_digit(m->key[k], shift)]++;
+  m->count = 0;
+  for (int d = 0; d < TOP; d++) {
+    first[d] = m->count;
+    for (int w = 0; w < threads; w++) {
+      const int32_t count = at[w][d];
+      at[w][d] = m->count;
+      m->count += count;
+    }
   }
+  first[TOP] = m->count;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int w = 0; w < threads; w++)
+    for (int32_t k = range[w].begin; k < range[w].end; k++) {
+      const int32_t place = at[w][top_digit(m->key[k], shift)]++;
+      m->spare_key[place] = m->key[k];
+      m->spare_id[place] = m->id[k];
+      m->spare_slot[place] = m->slot[k];
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+  for (int d = 0; d < TOP; d++)
+    if (first[d] < first[d + 1])
+      sort_part(side_at(m->spare_key, m->spare_id, m->spare_slot, first[d]),
+                side_at(m->key, m->id, m->slot, first[d]), first[d + 1] - first[d]);
+  mem_free(at);
+}
+
+int32_t movers_from(const struct movers *m, uint64_t key)
+{
+  int32_t low = 0, high = m->count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (m->key[middle] < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
 }

@@ -1,4 +1,4 @@
-/* Particles that changed cell or arrived: sorted by (key, id), to be merged with those who stayed.
+/* Particles that changed cell or arrived, sorted by (key, id), to be merged with those who stayed.
  *
  * The arrays are the caller's, two of each kind, since a counting pass copies from one to the other. */
 #ifndef FIRN_REORDER_MOVERS_H
@@ -14,7 +14,15 @@ struct movers {
   int32_t *spare_slot;
 };
 
-/* By (key, id), which no two share: the result does not depend on the number of threads. */
-void movers_sort(struct movers *m, int threads);
+/* Where one thread left its movers. */
+struct mover_range {
+  int32_t begin, end;
+};
+
+/* Sorts what lies in the ranges, one a thread, to the front of the arrays. */
+void movers_sort(struct movers *m, const struct mover_range *range, int threads);
+
+/* The first of the sorted movers whose key is not less. */
+int32_t movers_from(const struct movers *m, uint64_t key);
 
 #endif

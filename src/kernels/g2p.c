@@ -97,20 +97,31 @@ struct extremes {
   vd speed2, sound2;
 };
 
-/* Cell keys of the new positions. */
-static vm find_keys(const struct transfer *t, vm counted, const vd x[3], struct step_result *result)
+/* Whether particles leave their cell, or the domain (enum fate). */
+static vm find_fates(const struct transfer *t, vm counted, const vd old[3], const vd x[3],
+                     struct step_result *result)
 {
   const struct grid_geometry *geometry = &t->grid->geometry;
-  vm inside = ~(vm){0}, key = {0};
+  const vd shift = vd_set(geometry->support == 4 ? 0.0 : 0.5);
+  vm outside = {0}, moves = {0};
   for (int a = 0; a < 3; a++) {
-    const vd u = (x[geometry->axis[a]] - vd_set(geometry->lower[a])) * vd_set(geometry->inverse);
-    const vm here = (u >= vd_set(0.0)) & (u <= vd_set((double)geometry->cells[a]));
-    const vd base = stencil_floor(geometry->support == 4 ? u : u + vd_set(0.5));
-    inside &= here;
-    key = key << GRID_INDEX_BITS | vd_whole(vd_select(here, base, vd_set(0.0)));
+    const vd u = stencil_position(geometry, x[geometry->axis[a]], a),
+             before = stencil_position(geometry, old[geometry->axis[a]], a);
+    outside |= ~((u >= vd_set(0.0)) & (u <= vd_set((double)geometry->cells[a])));
+    moves |= stencil_floor(u + shift) != stencil_floor(before + shift);
   }
-  result->outside += vm_count(~inside & counted);
-  return key | ~inside;
+  if (vm_any(outside)) result->outside += vm_count(outside & counted);
+  return (outside & FATE_GONE) | (~outside & moves & FATE_MOVES);
+}
+
+static void store_fates(unsigned char *to, vm fate, int count)
+{
+  if (count == LANES) {
+    const vb bytes = __builtin_convertvector(fate, vb);
+    memcpy(to, &bytes, LANES);
+    return;
+  }
+  for (int l = 0; l < count; l++) to[l] = (unsigned char)fate[l];
 }
 
 /* LANES particles between the gather and their new state. */
@@ -119,7 +130,7 @@ struct update {
   int32_t s;       /* the first */
   vd v[3];         /* grid velocity here, less its share of the old one for FLIP; then the new one */
   vd x[3];         /* the new position */
-  vm key;          /* and the cell there */
+  vm fate;         /* and what that means for the cell */
   vd b[9];         /* the new affine state, with APIC */
   vd norm2;        /* of the velocity gradient, squared */
   vd trial[9], jp; /* F_E and the plastic volume */
@@ -142,7 +153,7 @@ static __attribute__((noinline)) vd elastic_energy(const struct transfer *t, con
   batch_materials(t, batch, &m);
   const struct history h = {jp, shear};
   material_left(&m, f, &h, upper, &energy);
-  return energy * batch_constant(t->p->stiffness, batch) * batch_constant(t->p->volume, batch);
+  return energy * batch_stiffness(t, batch) * batch_constant(t->p->volume, batch);
 }
 
 static void budget_begin(const struct transfer *t, struct update *u)
@@ -181,8 +192,8 @@ static void update_begin(const struct transfer *t, int32_t s, int32_t left, cons
   vd rows[16], g[9], f[9];
   gathered_lanes(gathered, rows);
   gathered_gradient(geometry, rows, stencil_scale(geometry, t->mls ? OFFSET : GRADIENT), g);
-  if (t->affine && !t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
-  if (t->affine) {
+  if (transfer_has_affine(t)) {
+    if (!t->mls) gathered_lanes(affine, rows); /* same values, with offset weights */
     gathered_gradient(geometry, rows, geometry->spacing, u->b);
     u->affine2 = vd_set(0.0);
     for (int k = 0; k < 9 && t->budget; k++) u->affine2 += u->b[k] * u->b[k];
@@ -309,13 +320,13 @@ static vd sound_of(const struct transfer *t, const struct update *u)
     vm clamped;
     const struct snow_lanes material = batch_snow(t, batch);
     modulus = (material.lambda + vd_set(2.0) * material.mu) *
-              (snow_hardening(&material, u->jp, &clamped) * batch_constant(p->stiffness, batch));
+              (snow_hardening(&material, u->jp, &clamped) * batch_stiffness(t, batch));
   } else {
     struct material_lanes m;
     batch_materials(t, batch, &m);
     const struct stretch_bounds bounds = stretch_bound(u->trial);
     const struct history h = {u->jp, u->shear};
-    modulus = material_wave(&m, &bounds, &h) * batch_constant(p->stiffness, batch);
+    modulus = material_wave(&m, &bounds, &h) * batch_stiffness(t, batch);
     if (t->implicit) modulus = vd_select(material_has_slope(&m), vd_set(0.0), modulus);
   }
   modulus = vd_select(u->liquid, vd_set(0.0), modulus);
@@ -333,9 +344,9 @@ static void update_end(struct transfer *t, struct update *u, const struct near_b
   const int32_t s = u->s;
   const vm live = vm_first(batch->count);
   const vd dt = vd_set(t->dt), zero = vd_set(0.0);
-  vd v[3], x[3];
+  vd v[3], x[3], old[3];
   for (int d = 0; d < 3; d++) {
-    x[d] = batch_load(p->x[d], batch);
+    x[d] = old[d] = batch_load(p->x[d], batch);
     v[d] = u->v[d];
     if (transfer_is_flip(t)) v[d] = vd_fma(vd_set(t->flip), batch_load(p->v[d], batch), v[d]);
   }
@@ -350,7 +361,7 @@ static void update_end(struct transfer *t, struct update *u, const struct near_b
     u->v[d] = v[d];
     u->x[d] = x[d];
   }
-  u->key = find_keys(t, live & ~u->liquid, x, result);
+  u->fate = find_fates(t, live & ~u->liquid, old, x, result);
   crossing &= ~u->liquid;
   if (t->budget) budget_end(t, u, x, speed2, worker->energy);
 
@@ -382,9 +393,8 @@ ALWAYS_INLINE void store_line(const struct transfer *t, int n, const struct upda
   for (int d = 0; d < 3; d++) STREAM(next->x[d], x[d]);
   if (next->shear) STREAM(next->shear, shear);
   if (next->flow) STREAM(next->flow, flow);
-  for (int k = 0; k < 9 && t->affine; k++) STREAM(next->b[k], b[k]);
-  for (int b = 0; b < n; b++)
-    vd_store_some((double *)(t->next->key + u[b].s), (vd)u[b].key, u[b].batch.count);
+  for (int k = 0; k < 9 && next->b[0]; k++) STREAM(next->b[k], b[k]);
+  for (int b = 0; b < n; b++) store_fates(t->next->fate + u[b].s, u[b].fate, u[b].batch.count);
 }
 
 /* Of all batches of a round. */
@@ -403,7 +413,7 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
                               int32_t run, int32_t s, int32_t row, int support)
 {
   const struct grid *g = t->grid;
-  const bool flip = transfer_is_flip(t), twice = t->affine && !t->mls;
+  const bool flip = transfer_is_flip(t), twice = transfer_has_affine(t) && !t->mls;
   struct span span, mixed;
   span_load(&span, g, plane, c, g->node[NODE_VELOCITY]);
   if (flip) span_load(&mixed, g, plane, c, g->node[NODE_MOMENTUM]);
@@ -481,7 +491,7 @@ void KERNEL(g2p)(void *arguments, struct worker *worker, int32_t plane)
       vd x[3];
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, t->mls ? OFFSET : GRADIENT, w->records[0] + i / LANES);
-      if (t->affine && !t->mls) stencil_weigh(t, x, OFFSET, w->records[1] + i / LANES);
+      if (transfer_has_affine(t) && !t->mls) stencil_weigh(t, x, OFFSET, w->records[1] + i / LANES);
     }
     while (c < pass_end) {
       const int32_t run = stencil_run_end(g, c, pass_end);

@@ -232,7 +232,7 @@ static void move_liquid(const struct heat_arguments *h, int32_t i, double j, con
   }
   const double root = fmath_cbrt(j);
   for (int k = 0; k < 9; k++) next->fe[k][i] = k % 4 == 0 ? root : 0.0;
-  next->jp[i] = t->snow_alone || !models[t->materials[t->p->material[t->home[i]]].model]->log_volume;
+  next->jp[i] = t->snow_alone || !models[t->materials[particle_material(t->p, t->home[i])].model]->log_volume;
   if (next->shear) next->shear[i] = 0.0;
   if (next->flow) next->flow[i] = 0.0;
   bool crosses = false, is_finite = true;
@@ -248,8 +248,12 @@ static void move_liquid(const struct heat_arguments *h, int32_t i, double j, con
     result->trouble = trouble;
     result->trouble_particle = i;
   }
-  t->next->key[i] = grid_key_of(geometry, x);
-  result->outside += t->next->key[i] == UINT64_MAX;
+  const double old[3] = {t->p->x[0][slot], t->p->x[1][slot], t->p->x[2][slot]};
+  const uint64_t key = grid_key_of(geometry, x);
+  t->next->fate[i] = key == UINT64_MAX                       ? FATE_GONE
+                     : key != grid_key_inside(geometry, old) ? FATE_MOVES
+                                                             : FATE_STAYS;
+  result->outside += key == UINT64_MAX;
   if (!t->budget) return;
   const double *g = t->gravity, fall = g[0] * x[0] + g[1] * x[1] + g[2] * x[2];
   exact_add(&worker->energy[ENERGY_AFTER],
@@ -274,13 +278,14 @@ static void warm(const struct heat_arguments *h, int32_t i, double change, doubl
   if (freezes) exact_add(&worker->frozen, mass);
   if (freezes && t->want_sound) { /* the next step has it as a solid without history */
     uint32_t material[LANES];
-    for (int l = 0; l < LANES; l++) material[l] = t->p->material[t->home[i]];
+    for (int l = 0; l < LANES; l++) material[l] = particle_material(t->p, t->home[i]);
     const struct snow_lanes m = snow_gather(t->materials, material);
     const double modulus = m.lambda[0] + 2.0 * m.mu[0];
-    const double sound = sqrt(modulus * t->p->stiffness[t->home[i]] * t->p->volume[t->home[i]] / mass);
+    const double sound =
+        sqrt(modulus * particle_stiffness(t->p, t->home[i]) * t->p->volume[t->home[i]] / mass);
     if (sound > result->max_sound) result->max_sound = sound;
   }
-  if (t->next->key[i] != UINT64_MAX) result->liquid += melts || (was != 0.0 && !freezes);
+  if (t->next->fate[i] != FATE_GONE) result->liquid += melts || (was != 0.0 && !freezes);
   if (now * 0.0 != 0.0 && result->trouble < TROUBLE_NOT_FINITE) {
     result->trouble = TROUBLE_NOT_FINITE;
     result->trouble_particle = i;

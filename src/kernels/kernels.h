@@ -146,6 +146,12 @@ static inline int transfer_singles(const struct transfer *t)
   return t->snow_alone ? SINGLE_SNOW : SINGLE_GENERAL;
 }
 
+/* G2P finds B too; else g2p_affine does. */
+static inline bool transfer_has_affine(const struct transfer *t)
+{
+  return t->next->p->b[0] != NULL;
+}
+
 struct records; /* of kernels/stencil.h */
 
 /* Buffers of one worker; workspace_fit() grows them to the grid. */
@@ -185,6 +191,7 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(p2g_mass)        /* struct transfer: mass alone to NODE_MOMENTUM, */                                   \
   ROW(estimate_volume) /* struct transfer: and V0 from it (method.md, step 2) */                             \
   ROW(g2p)             /* struct transfer: new state of its particles into t->next */                        \
+  ROW(g2p_affine)      /* struct transfer: their B, where t->next has none, once the step is accepted */     \
   ROW(hessian)         /* struct hessian_arguments: out += H in, */                                          \
   ROW(hessian_mixed)   /* and in single precision but for the sums */                                        \
   ROW(p2g_heat)        /* struct heat_arguments: heat and liquid mass to NODE_HEAT, space to NODE_SPACE */   \

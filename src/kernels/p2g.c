@@ -117,10 +117,9 @@ ALWAYS_INLINE void snow_batch(const struct transfer *t, int32_t s, const struct 
   const struct particles *p = t->p;
   const struct snow_lanes material = batch_snow(t, batch);
   vm clamped;
-  const vd factor =
-      without_liquid(t, batch,
-                     snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
-                         batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch));
+  const vd factor = without_liquid(t, batch,
+                                   snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
+                                       batch_stiffness(t, batch) * batch_constant(p->volume, batch));
   const vd mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
   result->limited += vm_count(clamped & vm_first(batch->count));
   vd f[9];
@@ -159,8 +158,7 @@ static __attribute__((noinline)) void general_batch(const struct transfer *t, in
   struct material_lanes m;
   batch_materials(t, batch, &m);
   const struct history h = batch_history(t, batch);
-  const vd factor =
-      without_liquid(t, batch, batch_constant(p->stiffness, batch) * batch_constant(p->volume, batch));
+  const vd factor = without_liquid(t, batch, batch_stiffness(t, batch) * batch_constant(p->volume, batch));
   vd f[9];
   for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
   if (t->implicit)

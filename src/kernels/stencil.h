@@ -166,10 +166,16 @@ static inline vd batch_constant(const double *array, const struct batch *batch)
   return batch_gather(array, batch->home);
 }
 
+/* Factor on the stresses; a product with 1 changes no bit. */
+static inline vd batch_stiffness(const struct transfer *t, const struct batch *batch)
+{
+  return t->p->stiffness ? batch_constant(t->p->stiffness, batch) : vd_set(1.0);
+}
+
 static inline void batch_indices(const struct transfer *t, const struct batch *batch,
                                  uint32_t material[LANES])
 {
-  for (int l = 0; l < LANES; l++) material[l] = t->material_count > 1 ? t->p->material[batch->home[l]] : 0;
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(t->p, batch->home[l]);
 }
 
 /* Where all materials are snow. */

@@ -16,9 +16,10 @@
 enum {
   SAMPLES = 200000,
   LEAST_SAMPLES = 200,
-  BYTES_A_PARTICLE = 350,
-  BYTES_OF_HEAT = 80, /* more of each, without liquid */
-  LEAST_A_PARTICLE = 300,
+  BYTES_A_PARTICLE = 300, /* state, its copy and its order, with what is kept in reserve */
+  BYTES_OF_AFFINE = 72,   /* more with APIC, for each copy of B */
+  BYTES_OF_HEAT = 80,     /* more with heat, without liquid */
+  LEAST_A_PARTICLE = 280,
   BYTES_A_NODE = 200
 };
 static const int64_t most_on_a_rank = INT32_MAX - 63; /* particles; their index has 31 bits */
@@ -185,6 +186,15 @@ static double count_particles(const struct scene *s, const struct snow_source *s
   return snow->per_cell * shown_part(s, &snow->shape) * shape_volume(&snow->shape) / cell;
 }
 
+/* Bytes of one of the scene's particles, without the grid's. */
+static double particle_bytes(const struct scene *s)
+{
+  double bytes = BYTES_A_PARTICLE;
+  if (s->scheme == SCHEME_APIC) bytes += (scene_affine_once(s) ? 1 : 2) * BYTES_OF_AFFINE;
+  if (s->has_heat) bytes += BYTES_OF_HEAT;
+  return bytes;
+}
+
 void scene_estimate(const struct scene *s, int64_t rows, int ranks, struct scene_estimate *e)
 {
   *e = (struct scene_estimate){.exact = true, .particles = (double)rows};
@@ -195,9 +205,7 @@ void scene_estimate(const struct scene *s, int64_t rows, int ranks, struct scene
     e->exact = e->exact && snow->count;
     e->nodes += shown_part(s, &snow->shape) * touched_nodes(s, &snow->shape);
   }
-  e->bytes =
-      (e->particles * (BYTES_A_PARTICLE + (s->has_heat ? BYTES_OF_HEAT : 0)) + e->nodes * BYTES_A_NODE) /
-      ranks;
+  e->bytes = (e->particles * particle_bytes(s) + e->nodes * BYTES_A_NODE) / ranks;
   e->frames = (double)written_frames(s);
   e->disk = e->frames * e->particles * frame_bytes(s);
   scene_step_limits(s, e);

@@ -286,11 +286,11 @@ static double make_particle(const struct variation *v, struct particles *p, int3
   const struct snow_source *source = v->source;
   const struct snow_zone *zone = &source->zone[z];
   const double n = source->noise.scale > 0.0 ? noise_here(v, p, i) : 0.0;
-  p->material[i] = (uint32_t)zone->material;
-  p->stiffness[i] = zone->stiffness;
+  if (p->material) p->material[i] = (uint32_t)zone->material;
+  if (p->stiffness) p->stiffness[i] = zone->stiffness;
   if (scene->has_heat) warm_particle(scene, source, zone, n, p, i);
   if (source->noise.scale == 0.0) return 1.0;
-  p->stiffness[i] *= noise_factor(n, source->noise.stiffness);
+  if (p->stiffness) p->stiffness[i] *= noise_factor(n, source->noise.stiffness);
   return noise_factor(n, source->noise.density);
 }
 

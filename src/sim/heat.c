@@ -212,7 +212,7 @@ void heat_change_phases(struct sim *sim)
                freezes = next->liquid[i] != 0.0 && u <= 0.0;
     if (!melts && !freezes) continue;
     const int32_t home = sim->order.home[i];
-    const bool log_volume = models[sim->scene->materials[sim->p->material[home]].model]->log_volume;
+    const bool log_volume = models[sim->scene->materials[particle_material(sim->p, home)].model]->log_volume;
     const double before = tallied ? instruments_elastic(sim, next, i, sim->p, home) : 0.0;
     if (melts)
       melt(sim, i, home, log_volume);

@@ -201,12 +201,12 @@ double instruments_elastic(const struct sim *sim, const struct particles *state,
   struct material_lanes m;
   uint32_t material[LANES];
   vd f[9], upper[6], energy;
-  for (int l = 0; l < LANES; l++) material[l] = constants->material[home];
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(constants, home);
   material_gather(sim->constants, material, &m);
   for (int k = 0; k < 9; k++) f[k] = all_lanes(state->fe[k], i);
   const struct history h = {all_lanes(state->jp, i), state->shear ? all_lanes(state->shear, i) : vd_set(0.0)};
   material_left(&m, f, &h, upper, &energy);
-  return energy[0] * constants->stiffness[home] * constants->volume[home];
+  return energy[0] * particle_stiffness(constants, home) * constants->volume[home];
 }
 
 void instruments_pass(struct sim *sim, bool enters, const struct particles *state, int32_t i,
@@ -231,7 +231,7 @@ void instruments_pass_gone(struct sim *sim)
 {
   if (!sim->instruments || !sim->instruments->budget) return;
   for (int32_t i = 0; i < sim->p->count; i++)
-    if (sim->next.key[i] == REORDER_GONE)
+    if (sim->next.fate[i] == FATE_GONE)
       instruments_pass(sim, false, sim->next.p, i, sim->p, sim->order.home[i]);
 }
 

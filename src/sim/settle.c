@@ -6,6 +6,13 @@
 #include "sim/balance.h"
 #include "sim/sim.h"
 
+/* Cell plane of the i-th of the next state, which is inside the domain. */
+static int32_t plane_of(const struct sim *sim, int32_t i)
+{
+  const struct grid_geometry *geometry = &sim->mesh.grid->geometry;
+  return (int32_t)grid_base_inside(geometry, 0, sim->next.p->x[geometry->axis[0]][i]);
+}
+
 bool sim_find_leavers(struct sim *sim)
 {
   const struct slabs *slabs = sim->mesh.slabs;
@@ -17,8 +24,8 @@ bool sim_find_leavers(struct sim *sim)
   l->count = 0;
   if (slabs->count == 1) return false;
   for (int32_t i = 0; i < sim->p->count; i++) {
-    if (sim->next.key[i] == REORDER_GONE) continue;
-    const int32_t plane = grid_key_plane(sim->next.key[i]);
+    if (sim->next.fate[i] == FATE_GONE) continue;
+    const int32_t plane = plane_of(sim, i);
     if (plane >= low && plane < high) continue;
     if (l->count == l->room) {
       const int32_t room = 2 * l->room + 64;
@@ -38,10 +45,10 @@ static void pack_leavers(struct sim *sim)
   sim->outgoing.record_size = particles_record_size(sim->p);
   for (int32_t k = 0; k < sim->leavers.count; k++) {
     const int32_t i = sim->leavers.particle[k];
-    const int owner = slabs_owner(sim->mesh.slabs, grid_key_plane(sim->next.key[i]));
+    const int owner = slabs_owner(sim->mesh.slabs, plane_of(sim, i));
     next_pack(&sim->next, i, sim->p, sim->order.home[i], mailbox_add(&sim->outgoing, owner));
     reorder_vacate(&sim->order, sim->order.home[i]);
-    sim->next.key[i] = REORDER_GONE;
+    sim->next.fate[i] = FATE_GONE;
   }
   sim->leavers.count = 0;
 }
@@ -59,8 +66,8 @@ static void unpack_arrivals(struct sim *sim)
     next_unpack(&sim->next, k, sim->p, reorder_house(&sim->order, k),
                 sim->incoming.records + (size_t)n * sim->incoming.record_size);
     const double x[3] = {sim->next.p->x[0][k], sim->next.p->x[1][k], sim->next.p->x[2][k]};
-    sim->next.key[k] = grid_key_of(&sim->mesh.grid->geometry, x);
-    FIRN_ASSERT(sim->next.key[k] != REORDER_GONE);
+    FIRN_ASSERT(grid_key_of(&sim->mesh.grid->geometry, x) != REORDER_GONE);
+    sim->next.fate[k] = FATE_MOVES;
   }
 }
 
@@ -80,7 +87,7 @@ static void chunk_planes(struct sim *sim)
   struct grid *g = sim->mesh.grid;
   const int workers = worthwhile(sim);
   g->edge_apart = false;
-  g->threads = workers == 1 ? 1 : sim->crew.size;
+  g->threads = sim->order.threads = workers == 1 ? 1 : sim->crew.size;
   if (g->planes < 2 * SLAB_LEAST) return;
   if (workers == 1) {
     g->edge_apart = sim->comm.rank + 1 < sim->mesh.slabs->count;

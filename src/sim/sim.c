@@ -82,6 +82,8 @@ static unsigned particle_needs(const struct scene *scene)
     if (scene->beta > 0.0 && scene->materials[k].flow) needs |= NEEDS_FLOW;
   }
   if (scene->has_heat) needs |= NEEDS_HEAT;
+  if (scene_stiffness_varies(scene)) needs |= NEEDS_STIFFNESS;
+  if (scene->material_count > 1) needs |= NEEDS_MATERIAL;
   return needs;
 }
 
@@ -132,7 +134,8 @@ void sim_stage(struct sim *sim)
   reorder_reset(&sim->order, p);
   next_stage(&sim->next, p, sim->crew.size);
 #pragma omp parallel for num_threads(sim->crew.size)
-  for (int32_t i = 0; i < p->count; i++) sim->next.key[i] = key_of(sim, i);
+  for (int32_t i = 0; i < p->count; i++)
+    sim->next.fate[i] = key_of(sim, i) == REORDER_GONE ? FATE_GONE : FATE_MOVES;
 }
 
 /* First cuts: equal numbers of particles, until the grid is there. */
@@ -172,15 +175,16 @@ static vd all_lanes(const double *array, int32_t i)
 static double sound2_of(const struct sim *sim, const struct particles *p, int32_t i)
 {
   uint32_t material[LANES];
-  for (int l = 0; l < LANES; l++) material[l] = p->material[i];
+  for (int l = 0; l < LANES; l++) material[l] = particle_material(p, i);
   if (p->liquid && p->liquid[i] != 0.0) return 0.0;
   if (!sim->transfer.want_sound) return 0.0;
-  if (sim->transfer.implicit && !material_is_explicit(&sim->scene->materials[p->material[i]])) return 0.0;
+  if (sim->transfer.implicit && !material_is_explicit(&sim->scene->materials[particle_material(p, i)]))
+    return 0.0;
   if (sim->transfer.snow_alone) {
     vm clamped;
     const struct snow_lanes m = snow_gather(sim->constants, material);
     const double factor = snow_hardening(&m, all_lanes(p->jp, i), &clamped)[0];
-    return factor * p->stiffness[i] * (m.lambda[0] + 2.0 * m.mu[0]) * p->volume[i] / p->mass[i];
+    return factor * particle_stiffness(p, i) * (m.lambda[0] + 2.0 * m.mu[0]) * p->volume[i] / p->mass[i];
   }
   struct material_lanes m;
   vd f[9];
@@ -188,7 +192,7 @@ static double sound2_of(const struct sim *sim, const struct particles *p, int32_
   for (int k = 0; k < 9; k++) f[k] = all_lanes(p->fe[k], i);
   const struct history h = {all_lanes(p->jp, i), p->shear ? all_lanes(p->shear, i) : vd_set(0.0)};
   const struct stretch_bounds bounds = stretch_bound(f);
-  return material_wave(&m, &bounds, &h)[0] * p->stiffness[i] * p->volume[i] / p->mass[i];
+  return material_wave(&m, &bounds, &h)[0] * particle_stiffness(p, i) * p->volume[i] / p->mass[i];
 }
 
 double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i)
@@ -310,7 +314,8 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
 void sim_begin_history(const struct scene *scene, struct particles *p)
 {
   for (int32_t i = 0; i < p->count; i++)
-    if (models[scene->materials[p->material[i]].model]->log_volume) p->jp[i] = vd_log(vd_set(p->jp[i]))[0];
+    if (models[scene->materials[particle_material(p, i)].model]->log_volume)
+      p->jp[i] = vd_log(vd_set(p->jp[i]))[0];
 }
 
 /* Ids of particles that sources will bring must be free. */
@@ -354,6 +359,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->clock.on_frame = sim->reported = true;
   sim->kernels = choose_kernels(&sim->comm, isa);
   sim->p = particles_create(particle_needs(scene));
+  sim->next.once = scene_affine_once(scene) ? NEEDS_AFFINE : NEEDS_NOTHING;
   sim->mesh.halo = halo_create(&sim->comm);
   sim->balance.every = 1;
   sim->instruments = instruments_create(scene);
@@ -411,10 +417,10 @@ static int map_materials(struct sim *sim, const char *path, const struct checkpo
   int *now = mem_alloc(count, sizeof *now);
   for (uint32_t k = 0; k < count; k++) now[k] = find_material(sim->scene, old->names[k]);
   for (int32_t i = 0; i < sim->p->count && !code; i++) {
-    const uint32_t place = sim->p->material[i];
-    if (place < count && now[place] >= 0)
-      sim->p->material[i] = (uint32_t)now[place];
-    else
+    const uint32_t place = particle_material(sim->p, i);
+    const bool known = place < count && now[place] >= 0;
+    if (known && sim->p->material) sim->p->material[i] = (uint32_t)now[place];
+    if (!known)
       code = error_set(err, FIRN_EINPUT,
                        "%s: particle %llu is of the material '%s', which the scene no longer has", path,
                        (unsigned long long)sim->p->id[i], place < count ? old->names[place] : "?");

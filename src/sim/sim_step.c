@@ -335,7 +335,7 @@ static int stop_leaving(struct sim *sim, struct error *err)
 {
   int code = FIRN_OK;
   for (int32_t i = 0; i < sim->p->count && !code; i++)
-    if (sim->next.key[i] == REORDER_GONE)
+    if (sim->next.fate[i] == FATE_GONE)
       code = error_set(err, FIRN_EDIVERGE,
                        "step %lld at %.9g s: particle %llu leaves the domain near (%.4g, %.4g, %.4g) m; "
                        "enlarge the domain or set "
@@ -346,12 +346,22 @@ static int stop_leaving(struct sim *sim, struct error *err)
   return comm_agree(&sim->comm, code, err);
 }
 
+/* B, where it has no second copy: the step is accepted, and nobody reads the old one any more. */
+static void update_affine(struct sim *sim, double *clock)
+{
+  if (!(sim->next.once & NEEDS_AFFINE)) return;
+  sim->crew.label = "affine planes";
+  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->g2p_affine, &sim->transfer, PASS_ALL);
+  sim_end_phase(sim, PHASE_G2P, clock);
+}
+
 /* The step of length dt that was tried, which ends at `end`. */
 static int accept(struct sim *sim, double dt, double end, int halvings, const struct verdict *verdict,
                   struct error *err)
 {
   if (verdict->outside && sim->scene->leave == LEAVE_STOP) return stop_leaving(sim, err);
   double clock = timer_now();
+  update_affine(sim, &clock);
   if (sim->scene->has_heat) {
     heat_change_phases(sim);
     sim->heat.count = sim->report.liquid;

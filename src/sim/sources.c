@@ -42,7 +42,7 @@ static void add_particle(const struct sim *sim, int index, int64_t k, double tim
   to->id[i] = SOURCE_FIRST_ID + ((uint64_t)index << 40) + (uint64_t)k;
   to->mass[i] = source->mass;
   to->volume[i] = h * h * h / source->per_cell;
-  to->material[i] = (uint32_t)source->material;
+  if (to->material) to->material[i] = (uint32_t)source->material;
   if (to->enthalpy) {
     const struct heat_law *law = &sim->scene->heat;
     to->enthalpy[i] = heat_enthalpy(law, source->temperature - law->melting_point, source->liquid);
@@ -102,9 +102,9 @@ static int64_t take_out(struct sim *sim, double time, bool mark)
     const double x[3] = {sim->p->x[0][i], sim->p->x[1][i], sim->p->x[2][i]};
     if (!is_taken(sim->scene, time, x)) continue;
     taken++;
-    if (!mark || sim->next.key[i] == REORDER_GONE) continue;
+    if (!mark || sim->next.fate[i] == FATE_GONE) continue;
     instruments_pass(sim, false, sim->p, i, sim->p, i);
-    sim->next.key[i] = REORDER_GONE;
+    sim->next.fate[i] = FATE_GONE;
   }
   return taken;
 }

@@ -35,9 +35,9 @@ static int64_t leave_behind(struct sim *sim, const struct window *w)
   for (int32_t i = 0; i < sim->p->count; i++) {
     const double x = sim->p->x[axis][i];
     const bool behind = scene->window.direction > 0.0 ? x < low : x >= high;
-    if (!behind || sim->next.key[i] == REORDER_GONE) continue;
+    if (!behind || sim->next.fate[i] == FATE_GONE) continue;
     instruments_pass(sim, false, sim->p, i, sim->p, i);
-    sim->next.key[i] = REORDER_GONE;
+    sim->next.fate[i] = FATE_GONE;
     left++;
   }
   return left;

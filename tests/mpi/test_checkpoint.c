@@ -318,6 +318,40 @@ static void check_empty(const struct scene *scene)
   mem_free(path);
 }
 
+/* Snow that varied keeps stiffness and material, although the scene that reads it would have particles
+ * without; and a file without them is as good, where all are the same. */
+static void check_varied(const struct scene *scene)
+{
+  char *path = file_join(folder, "varied.h5");
+  struct particles *p = particles_create(NEEDS_STIFFNESS | NEEDS_MATERIAL),
+                   *again = particles_create(NEEDS_NOTHING), *even = particles_create(NEEDS_NOTHING),
+                   *more = particles_create(NEEDS_STIFFNESS | NEEDS_MATERIAL);
+  struct error err = {0};
+  const struct checkpoint info = {.run_id = "0123456789abcdef", .isa = "portable"};
+  particles_append(p, world.rank == 0 ? 5 : 0);
+  for (int32_t i = 0; i < p->count; i++) {
+    p->id[i] = (uint64_t)i;
+    p->stiffness[i] = 1.5 + i;
+    p->material[i] = (uint32_t)i + 3;
+  }
+  CHECK_TEXT(checkpoint_write(&world, path, scene, p, &info, NULL, NULL, &err) == FIRN_OK, err.text);
+  CHECK_TEXT(checkpoint_read(&world, path, false, again, &err) == FIRN_OK, err.text);
+  for (int32_t i = 0; i < again->count; i++)
+    CHECK(again->stiffness[i] == 1.5 + (double)again->id[i] && again->material[i] == again->id[i] + 3);
+  int64_t count = again->count;
+  comm_sum_i64(&world, &count, 1);
+  CHECK(count == 5);
+  particles_append(even, 4);
+  CHECK_TEXT(checkpoint_write(&world, path, scene, even, &info, NULL, NULL, &err) == FIRN_OK, err.text);
+  CHECK_TEXT(checkpoint_read(&world, path, false, more, &err) == FIRN_OK && more->count == 4, err.text);
+  for (int32_t i = 0; i < 4; i++) CHECK(more->stiffness[i] == 1.0 && more->material[i] == 0);
+  particles_destroy(&even);
+  particles_destroy(&more);
+  particles_destroy(&p);
+  particles_destroy(&again);
+  mem_free(path);
+}
+
 static void make_folder(void)
 {
   char name[] = "/tmp/firn_checkpoint_XXXXXX";
@@ -367,6 +401,7 @@ int main(int argc, char **argv)
   check_damage(scene, path);
   check_foreign(scene);
   check_empty(scene);
+  check_varied(scene);
   mem_free(path);
   scene_destroy(&scene);
   remove_folder();

@@ -50,7 +50,7 @@ static void make_particle(struct particles *p, int32_t i, uint64_t row)
 
 static struct particles *make_rows(int64_t first, int64_t count)
 {
-  struct particles *p = particles_create(NEEDS_HEAT);
+  struct particles *p = particles_create(NEEDS_HEAT | NEEDS_STIFFNESS | NEEDS_MATERIAL);
   particles_append(p, count);
   for (int64_t i = 0; i < count; i++) make_particle(p, (int32_t)i, (uint64_t)(first + i));
   return p;

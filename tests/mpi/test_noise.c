@@ -21,7 +21,7 @@ static struct particles *seed(const char *noise)
            noise);
   struct scene *scene = NULL;
   struct error err = {0};
-  struct particles *p = particles_create(0);
+  struct particles *p = particles_create(NEEDS_STIFFNESS);
   CHECK_TEXT(scene_parse(&scene, "noise.yml", text, NULL, 0, &err) == FIRN_OK, err.text);
   CHECK_TEXT(comm_agree(&world, seed_snow(&world, scene, p, &err), &err) == FIRN_OK, err.text);
   scene_destroy(&scene);

@@ -120,7 +120,7 @@ static void expect_good(const struct draft *d, const char *path)
   if (world.rank == 0) write_draft(d, path);
   MPI_Barrier(world.mpi);
   struct error err = {.code = FIRN_OK};
-  struct particles *p = particles_create(0);
+  struct particles *p = particles_create(NEEDS_MATERIAL);
   particles_append(p, 2); /* what is there stays */
   p->mass[1] = 42.0;
   struct particle_file_info info = {0};
@@ -151,7 +151,7 @@ static void expect_refused(const char *path, const char *word)
 {
   MPI_Barrier(world.mpi);
   struct error err = {.code = FIRN_OK};
-  struct particles *p = particles_create(0);
+  struct particles *p = particles_create(NEEDS_MATERIAL);
   struct particle_file_info info = {.rows = -1};
   const int code = particle_file_read(&world, path, 0, 0, p, &info, &err);
   CHECK_TEXT(code == FIRN_EINPUT && err.code == code, word);
@@ -332,7 +332,7 @@ static void test_one_blind_rank(struct draft *d, const char *path)
   for (int blind = 0; blind < world.size; blind++) {
     MPI_Barrier(world.mpi);
     struct error err = {.code = FIRN_OK};
-    struct particles *p = particles_create(0);
+    struct particles *p = particles_create(NEEDS_MATERIAL);
     struct particle_file_info info;
     const char *seen = world.rank == blind ? "somewhere else.h5" : path;
     CHECK(particle_file_read(&world, seen, 0, 0, p, &info, &err) == FIRN_EINPUT);

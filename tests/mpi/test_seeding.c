@@ -30,7 +30,8 @@ static struct scene *read_scene(const char *text)
 static struct particles *seed(const struct comm *comm, const struct scene *scene)
 {
   struct error err = {0};
-  struct particles *p = particles_create(scene->has_heat ? NEEDS_HEAT : NEEDS_NOTHING);
+  struct particles *p =
+      particles_create(NEEDS_STIFFNESS | NEEDS_MATERIAL | (scene->has_heat ? NEEDS_HEAT : NEEDS_NOTHING));
   CHECK_TEXT(!seed_snow(comm, scene, p, &err), err.text);
   return p;
 }
@@ -245,7 +246,7 @@ static void test_window(void)
     CHECK(fresh.from == w.from && fresh.to == w.to);
   }
   CHECK(w.to > 200);
-  struct particles *whole = particles_create(0);
+  struct particles *whole = particles_create(NEEDS_MATERIAL);
   seed_planes(scene, samplings, first, w.to, whole);
   CHECK(whole->count == all->count);
   uint64_t a = 0, b = 0;
@@ -268,7 +269,7 @@ static void test_thin_zone_is_an_error(void)
                                         "    particles: 10\n"
                                         "    vary: {shell: {thickness: 0.002, density_factor: 2}}\n");
   struct error err = {0};
-  struct particles *p = particles_create(0);
+  struct particles *p = particles_create(NEEDS_MATERIAL);
   CHECK(seed_snow(&world, scene, p, &err) != 0);
   CHECK_TEXT(strstr(err.text, "shell holds no particle") != NULL, err.text);
   particles_destroy(&p);
@@ -432,7 +433,7 @@ static void test_heat_of_files(void)
       comm_sum_i64(&world, &barrier, 1);
       snprintf(text, sizeof text, HEAD "heat: {}\nsnow:\n  - {file: %s, %s}\n", path, more[k]);
       struct scene *scene = read_scene(text);
-      struct particles *p = particles_create(NEEDS_HEAT);
+      struct particles *p = particles_create(NEEDS_HEAT | NEEDS_MATERIAL);
       struct error err = {0};
       const int code = seed_snow(&self, scene, p, &err);
       if (with == 2) {

@@ -22,7 +22,7 @@ static void check_masses(const char *what, double spacing, const char *snow, con
       -100.0 * spacing, -100.0 * spacing, -100.0 * spacing, spacing, snow);
   struct scene *scene = NULL;
   struct error err = {0};
-  struct particles *p = particles_create(false);
+  struct particles *p = particles_create(NEEDS_MATERIAL);
   if (scene_parse(&scene, "mass.yml", text, NULL, 0, &err) || scene_load(scene, NULL, &err) ||
       seed_snow(&physics_comm, scene, p, &err))
     fail_msg("%s: %s", what, err.text);
@@ -155,7 +155,7 @@ static void thin_letters(void **state)
              depths[k], 0.3 * depths[k]);
     struct scene *scene = NULL;
     struct error err = {0};
-    struct particles *p = particles_create(false);
+    struct particles *p = particles_create(NEEDS_MATERIAL);
     if (scene_parse(&scene, "text.yml", text, NULL, 0, &err) || scene_load(scene, NULL, &err) ||
         seed_snow(&physics_comm, scene, p, &err))
       fail_msg("%s", err.text);

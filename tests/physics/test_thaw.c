@@ -120,8 +120,8 @@ static void test_nothing_spent(void **state)
       assert_null(particle_array(run.sim->next.p, &particle_fields[f], 0));
     }
   for (int f = NODE_RIGHT; f < NODE_FIELDS; f++) assert_null(run.sim->mesh.grid->node[f]);
-  /* position, velocity, F_E, id, J_P, mass, V0, stiffness, material, in whole words */
-  assert_int_equal(particles_record_size(run.sim->p), 8 * (3 + 3 + 9 + 1 + 1 + 1 + 1 + 1) + 8);
+  /* position, velocity, F_E, id, J_P, mass, V0 */
+  assert_int_equal(particles_record_size(run.sim->p), 8 * (3 + 3 + 9 + 1 + 1 + 1 + 1));
   for (int k = 0; k < run.sim->instruments->columns; k++) {
     assert_null(strstr(run.sim->instruments->names[k], "heat"));
     assert_null(strstr(run.sim->instruments->names[k], "phase"));

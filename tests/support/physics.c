@@ -176,7 +176,7 @@ double run_elastic(const struct run *run)
     lane f[9], mu, lambda, energy, stress[9];
     for (int l = 0; l < WIDE; l++) {
       const int32_t k = i + l < p->count ? i + l : p->count - 1;
-      const struct snow_constants *c = (const void *)run->sim->constants[p->material[k]].value;
+      const struct snow_constants *c = (const void *)run->sim->constants[particle_material(p, k)].value;
       const double factor = exp(c->hardening * (1.0 - p->jp[k]));
       const double kept = fmin(fmax(factor, c->factor_low), c->factor_high) * p->stiffness[k];
       mu[l] = c->mu * kept;

@@ -39,7 +39,7 @@ static void assert_same(const struct particles *a, int32_t i, const struct parti
 static void test_defaults(void **state)
 {
   (void)state;
-  struct particles *p = particles_create(1);
+  struct particles *p = particles_create(NEEDS_AFFINE | NEEDS_MATERIAL);
   assert_int_equal(p->count, 0);
   assert_int_equal(particles_append(p, 3), 0);
   fill(p, 1, 7);
@@ -61,7 +61,7 @@ static void test_defaults(void **state)
 static void test_growth(void **state)
 {
   (void)state;
-  struct particles *p = particles_create(0), *one = particles_create(0);
+  struct particles *p = particles_create(NEEDS_MATERIAL), *one = particles_create(NEEDS_MATERIAL);
   particles_append(one, 1);
   for (int k = 0; k < 9; k++) assert_null(p->b[k]);
   int growths = 0;
@@ -101,7 +101,8 @@ static void test_growth(void **state)
 /* Small arrays and such as come straight from the system. */
 static void trim_to(int32_t kept)
 {
-  struct particles *p = particles_create(1), *one = particles_create(1);
+  const unsigned needs = NEEDS_AFFINE | NEEDS_MATERIAL;
+  struct particles *p = particles_create(needs), *one = particles_create(needs);
   particles_append(one, 1);
   particles_append(p, 400000);
   for (int32_t i = 0; i < kept; i++) fill(p, i, (uint64_t)i);
@@ -136,7 +137,8 @@ static void pack_and_back(unsigned needs)
 {
   struct particles *a = particles_create(needs), *b = particles_create(needs);
   const size_t size = particles_record_size(a);
-  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + 1 + (needs ? 9 : 0)) + 8);
+  assert_int_equal(size, 8 * (1 + 3 + 3 + 1 + 1 + 9 + 1 + (needs & NEEDS_AFFINE ? 9 : 0)) +
+                             (needs & NEEDS_MATERIAL ? 8 : 0)); /* whole words */
   particles_append(a, 50);
   particles_append(b, 50);
   unsigned char *record = mem_alloc(size, 1), *again = mem_alloc(size, 1);
@@ -161,7 +163,8 @@ static void test_records(void **state)
 {
   (void)state;
   pack_and_back(0);
-  pack_and_back(1);
+  pack_and_back(NEEDS_AFFINE);
+  pack_and_back(NEEDS_MATERIAL);
 }
 
 static void test_table(void **state)
@@ -185,7 +188,8 @@ static void test_table(void **state)
 static void test_optional(void **state)
 {
   (void)state;
-  const unsigned needs[] = {NEEDS_NOTHING, NEEDS_AFFINE, NEEDS_SHEAR, NEEDS_FLOW | NEEDS_SHEAR, ~0u};
+  const unsigned needs[] = {NEEDS_NOTHING,   NEEDS_AFFINE,   NEEDS_SHEAR, NEEDS_FLOW | NEEDS_SHEAR,
+                            NEEDS_STIFFNESS, NEEDS_MATERIAL, ~0u};
   for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
     struct particles *p = particles_create(needs[k]);
     int arrays = 0, walked = 0;
@@ -202,19 +206,35 @@ static void test_optional(void **state)
   }
 }
 
-/* The next state has the state's fields alone; they change places, and a record is made of both. */
-static void test_next(void **state)
+/* A field that is added before there are particles is as good as one from the start; the others stay. */
+static void test_add_needs(void **state)
 {
   (void)state;
+  struct particles *p = particles_create(NEEDS_SHEAR);
+  const double *shear = p->shear;
+  assert_true(particle_stiffness(p, 0) == 1.0);
+  particles_add_needs(p, NEEDS_STIFFNESS);
+  assert_true(p->shear == shear && particles_needs(p) == (NEEDS_SHEAR | NEEDS_STIFFNESS));
+  particles_append(p, 1000);
+  for (int32_t i = 0; i < 1000; i++) assert_true(p->stiffness[i] == 1.0);
+  p->stiffness[7] = 2.0;
+  assert_true(particle_stiffness(p, 7) == 2.0);
+  particles_destroy(&p);
+}
+
+/* The next state has the state's fields alone, less those that are kept once; they change places, and a
+ * record is made of both. */
+static void check_next(unsigned once)
+{
   struct particles *p = particles_create(~0u), *other = particles_create(~0u);
-  struct next next = {0};
+  struct next next = {.once = once};
   particles_append(p, 20);
   particles_append(other, 20);
   next_fit(&next, p);
   assert_true(next.p->capacity >= p->capacity);
   for (int f = 0; f < PARTICLE_FIELDS; f++)
     assert_true((particle_array(next.p, &particle_fields[f], 0) != NULL) ==
-                (particle_fields[f].role == ROLE_STATE));
+                (particle_fields[f].role == ROLE_STATE && !(particle_fields[f].needs & once)));
   for (int k = 0; k < STATE_SPARES; k++) assert_non_null(next_spare(&next, k));
   const size_t size = particles_record_size(p);
   unsigned char *record = mem_alloc(size, 1), *again = mem_alloc(size, 1);
@@ -242,12 +262,19 @@ static void test_next(void **state)
   assert_int_equal(mem_balance(), 0);
 }
 
+static void test_next(void **state)
+{
+  (void)state;
+  check_next(NEEDS_NOTHING);
+  check_next(NEEDS_AFFINE);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_defaults), cmocka_unit_test(test_growth), cmocka_unit_test(test_trim),
-      cmocka_unit_test(test_records),  cmocka_unit_test(test_table),  cmocka_unit_test(test_optional),
-      cmocka_unit_test(test_next),
+      cmocka_unit_test(test_defaults),  cmocka_unit_test(test_growth), cmocka_unit_test(test_trim),
+      cmocka_unit_test(test_records),   cmocka_unit_test(test_table),  cmocka_unit_test(test_optional),
+      cmocka_unit_test(test_add_needs), cmocka_unit_test(test_next),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* The order (cell, id) over many steps, against a plain sort: particles that move, leave, arrive, in cells
- * with many particles and with one, with tidying in between. Every array must follow its particle. */
+ * with many particles and with one, with tidying in between, by one thread and by several. Every array must
+ * follow its particle. */
 #include "base/memory.h"
 #include "base/rng.h"
 #include "grid/reorder.h"
@@ -52,9 +53,23 @@ static bool has_value(const struct particle_walk *w, int32_t at, uint64_t id)
   return ((uint32_t *)w->array)[at] == (uint32_t)id;
 }
 
-static void write_state(struct next *next, int32_t k, uint64_t id)
+/* The middle of the particle's cell: where it is says which one it is in. */
+static double place(uint64_t key, int axis)
 {
-  for (struct particle_walk w = particle_walk(next->p); particle_next(&w);) write_value(&w, k, id);
+  return 0.5 + (double)(key >> (2 - axis) * GRID_INDEX_BITS & (((uint64_t)1 << GRID_INDEX_BITS) - 1));
+}
+
+/* All of the new state but the position; that kept once lies in the old state's arrays. */
+static void write_state(struct rig *rig, int32_t k, uint64_t id)
+{
+  for (struct particle_walk w = particle_walk(rig->p); particle_next(&w);) {
+    struct particle_walk to = w;
+    if (w.field->role != ROLE_STATE) continue;
+    if (particle_array(rig->next.p, w.field, w.component))
+      to.array = particle_array(rig->next.p, w.field, w.component);
+    write_value(&to, k, id);
+  }
+  for (int d = 0; d < 3; d++) rig->next.p->x[d][k] = place(rig->key_of[id], d);
 }
 
 static void write_constants(struct particles *p, int32_t home, uint64_t id)
@@ -67,12 +82,14 @@ static void write_constants(struct particles *p, int32_t home, uint64_t id)
 static void move_all(struct rig *rig, bool crowded)
 {
   for (int32_t k = 0; k < rig->p->count; k++) {
-    const uint64_t id = rig->p->id[rig->order.home[k]];
+    const uint64_t id = rig->p->id[rig->order.home[k]], old = rig->key_of[id];
     if ((int32_t)draw(rig, 256) < rig->moving)
       rig->key_of[id] = draw(rig, 16) == 0 ? REORDER_GONE : draw_key(rig, crowded);
-    rig->next.key[k] = rig->key_of[id];
+    rig->next.fate[k] = rig->key_of[id] == REORDER_GONE ? FATE_GONE
+                        : rig->key_of[id] == old        ? FATE_STAYS
+                                                        : FATE_MOVES;
     if (rig->key_of[id] == REORDER_GONE && draw(rig, 3)) reorder_vacate(&rig->order, rig->order.home[k]);
-    write_state(&rig->next, k, id);
+    write_state(rig, k, id);
   }
 }
 
@@ -84,8 +101,9 @@ static void arrive(struct rig *rig, int32_t count, bool crowded)
   reorder_fit(&rig->order, rig->p);
   for (int32_t n = 0; n < count; n++) {
     const uint64_t id = rig->next_id + (uint64_t)(count - 1 - n);
-    rig->key_of[id] = rig->next.key[rig->p->count + n] = draw_key(rig, crowded);
-    write_state(&rig->next, rig->p->count + n, id);
+    rig->key_of[id] = draw_key(rig, crowded);
+    rig->next.fate[rig->p->count + n] = FATE_MOVES;
+    write_state(rig, rig->p->count + n, id);
     write_constants(rig->p, reorder_house(&rig->order, rig->p->count + n), id);
   }
   rig->next_id += (uint64_t)count;
@@ -106,7 +124,10 @@ static void check_particle(const struct rig *rig, int32_t k, uint64_t id)
 {
   const int32_t slot = rig->order.slot[k], home = rig->order.home[k];
   for (struct particle_walk w = particle_walk(rig->p); particle_next(&w);)
-    assert_true(has_value(&w, w.field->role == ROLE_STATE ? slot : home, id));
+    if (w.row == PARTICLE_POSITION)
+      assert_true(((double *)w.array)[slot] == place(rig->key_of[id], w.component));
+    else
+      assert_true(has_value(&w, w.field->role == ROLE_STATE ? slot : home, id));
 }
 
 static void check_order(const struct rig *rig)
@@ -138,12 +159,16 @@ static void order_and_check(struct rig *rig, int32_t arrived)
   check_order(rig);
 }
 
-static void check_steps(int32_t start, int32_t moving, bool crowded)
+static void check_steps_with(int threads, unsigned once, int32_t start, int32_t moving, bool crowded)
 {
   const struct grid_geometry frame = {
       .support = 4, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {100, WIDTH, WIDTH}};
   static struct rig rig;
-  rig = (struct rig){.p = particles_create(0), .grid = grid_create(&frame), .moving = moving};
+  rig = (struct rig){.p = particles_create(NEEDS_AFFINE | NEEDS_STIFFNESS),
+                     .next = {.once = once},
+                     .order = {.threads = threads},
+                     .grid = grid_create(&frame),
+                     .moving = moving};
   reorder_reset(&rig.order, rig.p);
   arrive(&rig, start, crowded);
   order_and_check(&rig, start);
@@ -164,6 +189,12 @@ static void check_steps(int32_t start, int32_t moving, bool crowded)
   next_free(&rig.next);
   reorder_free(&rig.order);
   assert_int_equal(mem_balance(), 0);
+}
+
+static void check_steps(int32_t start, int32_t moving, bool crowded)
+{
+  for (int threads = 1; threads <= 5; threads += 1 + threads / 3)
+    check_steps_with(threads, threads % 2 ? NEEDS_AFFINE : NEEDS_NOTHING, start, moving, crowded);
 }
 
 static void test_few_move(void **state)
