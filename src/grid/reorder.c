@@ -144,38 +144,38 @@ static void cut_parts(const struct reorder *r, const struct particles *p, const 
   for (int w = 0; w < parts; w++) part[w].end = w + 1 < parts ? part[w + 1].begin : p->count + arrived;
 }
 
-/* Finds who left a cell out of a part's particles, by words of eight, since most stayed. Slots of movers are
- * written from the part's first particle on. */
+/* Marks who left out of [begin, end), and adds those who are not gone to the slots of the movers, of which
+ * there are n. Nobody knows beforehand who moves, so there is no branch to predict: the next slot is written
+ * over until it is a mover's. Returns how many left. */
+static int32_t mark_leavers(const struct desk *desk, const int32_t *restrict home,
+                            const unsigned char *restrict fate, int32_t begin, int32_t end, int32_t *n)
+{
+  int32_t *restrict marked = desk->marked, *restrict slot = desk->movers.slot, at = *n, left = 0;
+  for (int32_t i = begin; i < end; i++) {
+    const int32_t leaves = fate[i] != FATE_STAYS;
+    marked[i] = home[i] ^ -leaves;
+    slot[at] = i;
+    at += fate[i] == FATE_MOVES;
+    left += leaves;
+  }
+  *n = at;
+  return left;
+}
+
+/* Who left their cells out of a part's particles, cell by cell. Slots of movers are written from the part's
+ * first particle on. */
 static void find_leavers(const struct desk *desk, const struct reorder *r, const unsigned char *fate,
                          const struct grid *grid, const struct part *last, struct part *part)
 {
-  enum { WORD = 8 };
-  int32_t *slot = desk->movers.slot, n = part->begin, cell = part->cell;
-  const int32_t cells = r->cells_known ? (part == last ? grid->cell_count : part[1].cell) : 0,
-                known = cells ? grid->cell_start[cells] : 0; /* particles whose cell is known */
-  memcpy(desk->marked + part->begin, r->home + part->begin,
-         (size_t)(part->end - part->begin) * sizeof *r->home);
-  if (cells > cell) memset(desk->left + cell, 0, (size_t)(cells - cell));
-  for (int32_t i = part->begin; i < part->end;) {
-    uint64_t word = 0;
-    const int32_t end = part->end - i < WORD ? part->end : i + WORD;
-    memcpy(&word, fate + i, (size_t)(end - i));
-    if (word == 0) {
-      i = end;
-      continue;
-    }
-    for (; i < end; i++) {
-      if (fate[i] == FATE_STAYS) continue;
-      if (i < known) {
-        while (grid->cell_start[cell + 1] <= i) cell++;
-        desk->left[cell] = 1;
-      }
-      desk->marked[i] = ~desk->marked[i];
-      slot[n] = i;
-      n += fate[i] == FATE_MOVES;
-      part->leavers++;
-    }
+  const int32_t cells = r->cells_known ? (part == last ? grid->cell_count : part[1].cell) : 0;
+  int32_t n = part->begin, rest = part->begin;
+  for (int32_t c = part->cell; c < cells; c++) {
+    const int32_t left = mark_leavers(desk, r->home, fate, rest, grid->cell_start[c + 1], &n);
+    desk->left[c] = left > 0;
+    part->leavers += left;
+    rest = grid->cell_start[c + 1];
   }
+  part->leavers += mark_leavers(desk, r->home, fate, rest, part->end, &n);
   part->movers = (struct mover_range){part->begin, n};
 }
 

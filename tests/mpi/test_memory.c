@@ -2,6 +2,7 @@
  * on every number of ranks. The grid's part is six fields a node, four doubles each. */
 #include "base/memory.h"
 #include "io/scene/scene.h"
+#include "seeding/scene_report.h"
 #include "sim/sim.h"
 #include "support/check.h"
 
@@ -71,6 +72,17 @@ static void check_bytes(const struct sim *s, int particle, int fields, int32_t m
   CHECK(s->order.capacity <= s->p->capacity);
 }
 
+/* What `firn check` says of a particle, besides the grid's part: what it takes, and what is kept in reserve.
+ */
+static void check_estimate(const struct scene *scene, int particle)
+{
+  struct scene_estimate few, e;
+  scene_estimate(scene, 0, world.size, &few);
+  scene_estimate(scene, 1000000, world.size, &e); /* as many more from files, which have no nodes here */
+  const double told = (e.bytes - few.bytes) * world.size / 1e6;
+  CHECK(told >= particle && told <= particle + 20);
+}
+
 static void check_scene(const char *text, int particle, int fields)
 {
   struct error err = {0};
@@ -86,6 +98,7 @@ static void check_scene(const char *text, int particle, int fields)
     most = homes > most ? homes : most;
   }
   CHECK(world.size == 1 || sim->totals.migrated > 0);
+  check_estimate(scene, particle);
   check_bytes(sim, particle, fields, most);
   sim_destroy(&sim);
   scene_destroy(&scene);

@@ -360,7 +360,7 @@ static double determinant(const double *a)
 /* J_P of a particle, which some models keep as its logarithm. */
 static double plastic_volume(const struct sim *sim, int32_t i)
 {
-  const struct material *m = &sim->scene->materials[sim->p->material[i]];
+  const struct material *m = &sim->scene->materials[particle_material(sim->p, i)];
   return models[m->model]->log_volume ? exp(sim->p->jp[i]) : sim->p->jp[i];
 }
 

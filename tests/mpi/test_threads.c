@@ -34,9 +34,9 @@ static const struct {
             "integrator: {scheme: semi-implicit, tolerance: 1e-6, solver: pipelined}\n" BLOCK,
      NEEDS_NOTHING},
     {DOMAIN "time: {end: 1, step: 1e-4}\ntransfer: {scheme: apic}\nintegrator: {scheme: explicit}\n" LAYERS,
-     NEEDS_AFFINE | NEEDS_SHEAR},
+     NEEDS_AFFINE | NEEDS_SHEAR | NEEDS_MATERIAL},
     {DOMAIN "time: {end: 1, step: 4e-4}\ntransfer: {scheme: apic}\nintegrator: {tolerance: 1e-6}\n" LAYERS,
-     NEEDS_AFFINE | NEEDS_SHEAR | NEEDS_FLOW},
+     NEEDS_AFFINE | NEEDS_SHEAR | NEEDS_FLOW | NEEDS_MATERIAL},
 };
 
 /* Sum over all particles of a hash of each one's bits, all fields of it: the same whoever holds it. */

@@ -178,7 +178,7 @@ double run_elastic(const struct run *run)
       const int32_t k = i + l < p->count ? i + l : p->count - 1;
       const struct snow_constants *c = (const void *)run->sim->constants[particle_material(p, k)].value;
       const double factor = exp(c->hardening * (1.0 - p->jp[k]));
-      const double kept = fmin(fmax(factor, c->factor_low), c->factor_high) * p->stiffness[k];
+      const double kept = fmin(fmax(factor, c->factor_low), c->factor_high) * particle_stiffness(p, k);
       mu[l] = c->mu * kept;
       lambda[l] = c->lambda * kept;
       for (int d = 0; d < 9; d++) f[d][l] = p->fe[d][k];

@@ -569,7 +569,7 @@ static void report(void **state)
   assert_false(e.exact);
   assert_true(fabs(e.particles - 4188.79) < 0.01); /* 4/3 pi 10^3 cells */
   assert_true(e.nodes > 6000.0 && e.nodes < 9000.0);
-  assert_true(fabs(e.bytes - (350.0 * e.particles + 200.0 * e.nodes) / 4.0) < 1.0);
+  assert_true(fabs(e.bytes - (300.0 * e.particles + 200.0 * e.nodes) / 4.0) < 1.0);
   assert_true(fabs(e.advection - 0.4 * 0.02 / 2.0) < 1e-15);
   assert_true(fabs(e.gravity - sqrt(0.4 * 0.02 / 9.81)) < 1e-15);
   const double modulus = 1e8 * (1.0 - 0.45) / ((1.0 + 0.45) * (1.0 - 0.9)); /* lambda + 2 mu */
