@@ -236,9 +236,15 @@ ALWAYS_INLINE void prefetch_particles(const struct transfer *t, int32_t begin, i
     const int32_t slot = t->slot[k], home = t->home[k];
     for (int a = 0; a < t->by_slot.count; a++) __builtin_prefetch(t->by_slot.at[a] + slot);
     for (int a = 0; a < t->by_home.count; a++) __builtin_prefetch(t->by_home.at[a] + home);
-    if (t->implicit && t->mixed && k % (2 * LINE) == 0) /* and for where they will be kept */
-      for (int a = 0; a < transfer_singles(t); a++) __builtin_prefetch(t->kept.single[a] + k, 1);
   }
+}
+
+/* Asks for where the next pass, which begins at s, keeps what a mixed solve needs. */
+static __attribute__((noinline)) void prefetch_kept(const struct transfer *t, int32_t s)
+{
+  enum { LINE = 16 }; /* floats */
+  for (int32_t k = s; k < s + PASS_SCATTER; k += LINE)
+    for (int a = 0; a < transfer_singles(t); a++) __builtin_prefetch(t->kept.single[a] + k, 1);
 }
 
 /* Scatters the cells [c, run), and asks with each for what as many particles of the next pass need. */
@@ -308,6 +314,7 @@ void KERNEL(p2g)(void *arguments, struct worker *worker, int32_t plane)
   for (int32_t c = g->plane_cell[plane]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
     prepare_pass(t, s, g->cell_start[pass_end] - s, momentum, force, &tally, &worker->result);
+    if (t->implicit && t->mixed) prefetch_kept(t, g->cell_start[pass_end]);
     if (g->geometry.support == 4)
       scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, 4);
     else
