@@ -92,16 +92,19 @@ static bool judge(struct progress *p, const struct exact_sum dots[DOTS])
   return true;
 }
 
-/* |b - mean b|^2 over the free nodes. */
+/* |b - mean b|^2 over the free nodes. Where all move alike it is a difference of rounding, and a residual
+ * would never be small beside it. */
 static double spread_of(const struct exact_sum dots[DOTS])
 {
-  double spread = exact_value(&dots[DOT_NORM]);
+  static const double rounding = 1e-12;
+  const double all = exact_value(&dots[DOT_NORM]);
+  double spread = all;
   const double weight = exact_value(&dots[DOT_WEIGHT]);
   for (int d = 0; d < 3 && weight > 0.0; d++) {
     const double sum = exact_value(&dots[DOT_SUM + d]);
     spread -= sum * sum / weight;
   }
-  return fmax(spread, 0.0);
+  return fmax(spread, rounding * all);
 }
 
 /* What the residual is measured by. |b| over the free nodes is nothing where they rest and a body moves, and
