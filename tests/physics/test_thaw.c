@@ -64,8 +64,8 @@ static void test_isolated(void **state)
   isolated(2e3, 3e4, true);
 }
 
-/* With `heat` but all of one temperature and solid, snow moves as without it, bit for bit, where both solve by
- * velocity as scenes with heat do. */
+/* With `heat` but all of one temperature and solid, snow moves as without it, bit for bit, where both solve
+ * by velocity as scenes with heat do. */
 static void test_snow_alone(void **state)
 {
   (void)state;
