@@ -209,7 +209,8 @@ void run_log_end(const struct run *run, bool profile)
              (long long)sim->clock.step, (long long)sim->totals.halvings, took,
              (long long)sim->totals.removed, run->scene->output);
   if (run->limited > 0)
-    log_info("at most %lld particles at once were held by a limit of their material (see docs/materials.md)",
+    log_info("at most %lld particles at once were held by a limit of their material, of hardening or of "
+             "volume: where snow is crushed hard that is usual (docs/materials.md, hardening_limit)",
              (long long)run->limited);
   if (!run->leaving && sim->totals.particles == 0)
     log_warn(
