@@ -214,7 +214,8 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(cr_stiffness) /* struct cr_vectors: sums of the scalars of ar and of M */                              \
   ROW(cr_residual)  /* struct cr_vectors: D, the first residual, <x,x>, M and M x */                         \
   ROW(cr_update)    /* struct cr_vectors: the next x, r, p and A p */                                        \
-  ROW(cr_balance)   /* struct cr_vectors: x gives back the momentum that the preconditioner took */          \
+  ROW(cr_lack)      /* struct cr_vectors: sums of M and of the momentum that the preconditioner took, */     \
+  ROW(cr_balance)   /* struct cr_vectors: which x gets back */                                               \
   ROW(cr_step)      /* struct cr_vectors: all of a pipelined iteration, and its dot products */              \
   ROW(cr_begin)   /* struct cr_vectors: the first residual with a right side of its own, <m,m> and <b,b> */  \
   ROW(heat_begin) /* struct heat_arguments: unknown and right side of the heat solve */                      \
@@ -261,6 +262,7 @@ struct cr_vectors {
   double factor;
   double typical; /* nodes with M + factor B above M / typical are stiff; 1: none are */
   double a, b;
+  double given[4]; /* 0, and a velocity for all free nodes */
 };
 
 /* The bare transfer pair on a dense grid of cells^3 cells, 8 particles each, sorted: the floor that `firn

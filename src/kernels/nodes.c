@@ -207,38 +207,42 @@ void KERNEL(cr_update)(void *arguments, struct worker *worker, int32_t begin, in
   }
 }
 
+/* Sums W r over the free nodes, which is the momentum that x lacks (cr_balance), and M over those. */
+void KERNEL(cr_lack)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  const struct cr_vectors *c = arguments;
+  const vd zero = vd_set(0.0);
+  for (int32_t tile = begin; tile < end && worker->counts; tile++) {
+    vd lack[NODE_PARTS], mass = zero;
+    for (int part = 0; part < NODE_PARTS; part++) lack[part] = zero;
+    const int64_t first = (int64_t)tile * TILE_DOUBLES;
+    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
+      const int part = (int)(k / LANES % NODE_PARTS);
+      const vd m = spread_scalar(c->weight, k);
+      const vm is_free = free_nodes(c->fixed, k) & (m >= vd_set(GRID_LEAST_MASS));
+      const vd weight = vd_fma(vd_set(c->factor), diagonal_at(c, k), m);
+      lack[part] = vd_fma(vd_select(is_free, weight, zero), vd_load_aligned(c->r + k), lack[part]);
+      mass += vd_select(is_free & scalar_channel(k), m, zero);
+    }
+    double sum[4];
+    for (int part = 0; part < NODE_PARTS; part++) vd_fold(lack[part], sum + part * LANES);
+    exact_add(&worker->sum[0], vd_sum(mass));
+    for (int d = 0; d < 3; d++) exact_add(&worker->sum[1 + d], sum[1 + d]);
+  }
+}
+
 /* A residual r of the preconditioned system is M^-1 W r of the system itself, and x lacks the momentum W r,
- * which need not add up to nought. Each tile gives its own lack to all its free nodes as one velocity: small,
- * since r is, and without jumps within the tile. */
+ * which need not add up to nought. All free nodes get it as one velocity, so that nothing is strained by it:
+ * given to each tile for itself it made snow ring. */
 void KERNEL(cr_balance)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {
   (void)worker;
   const struct cr_vectors *c = arguments;
   const vd zero = vd_set(0.0);
-  for (int32_t tile = begin; tile < end; tile++) {
-    vd lack[NODE_PARTS], mass[NODE_PARTS];
-    for (int part = 0; part < NODE_PARTS; part++) lack[part] = mass[part] = zero;
-    const int64_t first = (int64_t)tile * TILE_DOUBLES;
-    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const int part = (int)(k / LANES % NODE_PARTS);
-      const vd m = spread_scalar(c->weight, k);
-      const vm is_free = free_nodes(c->fixed, k);
-      const vd weight = vd_fma(vd_set(c->factor), diagonal_at(c, k), m);
-      lack[part] = vd_fma(vd_select(is_free, weight, zero), vd_load_aligned(c->r + k), lack[part]);
-      mass[part] += vd_select(is_free, m, zero);
-    }
-    double sum[4], share[4], total[4];
-    for (int part = 0; part < NODE_PARTS; part++) {
-      vd_fold(lack[part], sum + part * LANES);
-      vd_fold(mass[part], total + part * LANES);
-    }
-    for (int d = 0; d < 4; d++) share[d] = d > 0 && total[0] >= GRID_LEAST_MASS ? sum[d] / total[0] : 0.0;
-    for (int64_t k = first; k < first + TILE_DOUBLES; k += LANES) {
-      const vm is_free = free_nodes(c->fixed, k);
-      const vm active = inverse_mass(c->weight, k) > zero;
-      const vd x = vd_load_aligned(c->x + k), given = vd_repeat(share + k / LANES % NODE_PARTS * LANES);
-      vd_store_aligned(c->x + k, vd_select(is_free & active, x + given, x));
-    }
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
+    const vm active = free_nodes(c->fixed, k) & (inverse_mass(c->weight, k) > zero);
+    const vd x = vd_load_aligned(c->x + k), given = vd_repeat(c->given + k / LANES % NODE_PARTS * LANES);
+    vd_store_aligned(c->x + k, vd_select(active, x + given, x));
   }
 }
 

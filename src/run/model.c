@@ -255,11 +255,12 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
   return t;
 }
 
-/* Sums besides the solve's iterations: two that judge a step, one for the cuts, one for the diagonal. */
+/* Sums besides the solve's iterations: two that judge a step, one for the cuts, two for the preconditioner.
+ */
 static double step_sums(const struct profile *p, const struct model_case *c, const struct talk *talk)
 {
   return curve_at(&talk->sum, 6.0 * 8.0) + curve_at(&talk->sum, 11.0 * sum_bytes) +
-         (c->jacobi ? curve_at(&talk->sum, 2.0 * sum_bytes) : 0.0) +
+         (c->jacobi ? curve_at(&talk->sum, 2.0 * sum_bytes) + curve_at(&talk->sum, 4.0 * sum_bytes) : 0.0) +
          curve_at(&talk->sum, 8.0 * (2.0 * p->planes + p->support - 1));
 }
 
@@ -291,7 +292,7 @@ void model_predict(const struct profile *p, const struct model_speed *speed, con
   double sum = curve_at(&talk.sum, 4.0 * sum_bytes);
   if (c->pipelined) sum = fmax(0.0, sum - hidden);
   const bool alone = slabs->count == 1 && c->ranks == 1;
-  out->sum_count = alone ? 0.0 : 3.0 + c->jacobi + solver_sums;
+  out->sum_count = alone ? 0.0 : 3.0 + 2 * c->jacobi + solver_sums;
   out->sums = alone ? 0.0 : step_sums(p, c, &talk) + solver_sums * sum;
   out->step = most_step + products * most_product + out->sums;
   out->exchange = out->step - out->work - out->sums;

@@ -46,7 +46,7 @@ struct model_case {
   int ranks, threads, per_node; /* per_node: ranks */
   double iterations;            /* of the solver a step; explicit: not used */
   bool pipelined;               /* the solve hides its sums behind its products */
-  bool jacobi;                  /* it has a diagonal, one sum more a step */
+  bool jacobi;                  /* it has a diagonal, two sums more a step */
   bool fused;                   /* one field to exchange in P2G, not two (kernels.h) */
   bool implicit;
 };

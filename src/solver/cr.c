@@ -136,8 +136,14 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
 /* The preconditioner knows nothing of momentum, which the operator keeps: what x lacks of it is made up. */
 static struct cr_result finish(const struct cr_system *s, struct cr_vectors *v, const struct progress *p)
 {
-  if (s->first_product && p->result.iterations > 0)
-    crew_tiles(s->crew, s->grid, s->kernels->cr_balance, v, s->owned_tiles, NULL, 0);
+  if (!s->first_product || p->result.iterations == 0) return p->result;
+  enum { WEIGHT, LACK, SUMS = LACK + 3 };
+  struct exact_sum sums[SUMS] = {{{0}}};
+  crew_tiles(s->crew, s->grid, s->kernels->cr_lack, v, s->owned_tiles, sums, SUMS);
+  s->reduce(s->context, sums, SUMS);
+  const double weight = exact_value(&sums[WEIGHT]);
+  for (int d = 0; d < 3 && weight > 0.0; d++) v->given[1 + d] = exact_value(&sums[LACK + d]) / weight;
+  crew_tiles(s->crew, s->grid, s->kernels->cr_balance, v, s->owned_tiles, NULL, 0);
   return p->result;
 }
 
