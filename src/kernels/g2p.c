@@ -408,7 +408,7 @@ static void store_round(const struct transfer *t, int n, const struct update u[]
   }
 }
 
-/* Gathers for the particles of one run; particle s has row `row`. */
+/* Gathers for the particles of one run; particle s has row `row`. Prefetches as scatter_run() does. */
 ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
                               int32_t run, int32_t s, int32_t row, int support)
 {
@@ -418,6 +418,7 @@ ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int
   span_load(&span, g, plane, c, g->node[NODE_VELOCITY]);
   if (flip) span_load(&mixed, g, plane, c, g->node[NODE_MOMENTUM]);
   for (; c < run; c++) {
+    prefetch_particles(t, &t->gathered, g->cell_start[c], g->cell_start[c + 1]);
     const uint32_t begin = (uint32_t)(g->cell_start[c] - s), end = (uint32_t)(g->cell_start[c + 1] - s);
     double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
     const double *corner = span_corner(&span, g->cell_z[c] % TILE_Z);

@@ -149,9 +149,12 @@ static void point_kept(struct transfer *t)
 
 void transfer_point(struct transfer *t)
 {
-  t->by_slot.count = t->by_home.count = 0;
-  for (struct particle_walk w = particle_walk(t->p); particle_next(&w);)
-    if (w.field->type == FIELD_F64) add_array(w.field->role == ROLE_STATE ? &t->by_slot : &t->by_home, &w);
+  t->by_slot.count = t->by_home.count = t->gathered.count = 0;
+  for (struct particle_walk w = particle_walk(t->p); particle_next(&w);) {
+    if (w.field->type != FIELD_F64) continue;
+    add_array(w.field->role == ROLE_STATE ? &t->by_slot : &t->by_home, &w);
+    if (w.field->role == ROLE_STATE && w.field != &particle_fields[PARTICLE_B]) add_array(&t->gathered, &w);
+  }
   if (t->implicit && t->mixed)
     point_single(t);
   else if (t->implicit)

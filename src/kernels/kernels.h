@@ -105,7 +105,7 @@ struct transfer {
   struct kept kept;
   /* Where the k-th particle in the order (cell, id) is in p: its state, and its constants. */
   const int32_t *slot, *home;
-  struct arrays by_slot, by_home;
+  struct arrays by_slot, by_home, gathered; /* state, constants; the state that G2P reads: all but B */
   const struct material_constants *materials;
   int material_count;
   bool snow_alone; /* all materials are snow: the kernels take snow's own ways */
@@ -124,7 +124,7 @@ struct transfer {
   const struct heat_law *heat; /* NULL: no particle is liquid */
 };
 
-/* Points `kept`, `by_slot` and `by_home` at the arrays as they are now. */
+/* Points `kept` and the lists of arrays at the arrays as they are now. */
 void transfer_point(struct transfer *t);
 void transfer_free(struct transfer *t);
 

@@ -227,18 +227,6 @@ static void prepare_pass(const struct transfer *t, int32_t s, int32_t n, struct 
   }
 }
 
-/* Asks for what the particles [begin, end) of the next pass are made of, a line of each array at a time. */
-ALWAYS_INLINE void prefetch_particles(const struct transfer *t, int32_t begin, int32_t end)
-{
-  enum { LINE = 8 }; /* doubles */
-  end = end < t->p->count ? end : t->p->count;
-  for (int32_t k = (begin + LINE - 1) / LINE * LINE; k < end; k += LINE) {
-    const int32_t slot = t->slot[k], home = t->home[k];
-    for (int a = 0; a < t->by_slot.count; a++) __builtin_prefetch(t->by_slot.at[a] + slot);
-    for (int a = 0; a < t->by_home.count; a++) __builtin_prefetch(t->by_home.at[a] + home);
-  }
-}
-
 /* Asks for where the next pass, which begins at s, keeps what a mixed solve needs. */
 static __attribute__((noinline)) void prefetch_kept(const struct transfer *t, int32_t s)
 {
@@ -247,14 +235,14 @@ static __attribute__((noinline)) void prefetch_kept(const struct transfer *t, in
     for (int a = 0; a < transfer_singles(t); a++) __builtin_prefetch(t->kept.single[a] + k, 1);
 }
 
-/* Scatters the cells [c, run), and asks with each for what as many particles of the next pass need. */
+/* Scatters the cells [c, run), and prefetches with each as many particles of a later pass. */
 ALWAYS_INLINE void scatter_run(const struct transfer *t, int32_t c, int32_t run, const struct records *rec,
                                int32_t first_particle, struct span *span, struct span *other, int support,
                                bool value, bool slope)
 {
   const struct grid *g = t->grid;
   for (; c < run; c++) {
-    prefetch_particles(t, g->cell_start[c] + PASS_SCATTER, g->cell_start[c + 1] + PASS_SCATTER);
+    prefetch_particles(t, &t->by_slot, g->cell_start[c], g->cell_start[c + 1]);
     const int z = g->cell_z[c] % TILE_Z;
     scatter_cell(rec, (uint32_t)(g->cell_start[c] - first_particle),
                  (uint32_t)(g->cell_start[c + 1] - first_particle), span->node[0][z],

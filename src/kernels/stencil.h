@@ -139,20 +139,20 @@ static inline struct batch batch_at(const struct transfer *t, int32_t s, int32_t
   return batch;
 }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion" /* the intrinsic's own macro, without optimisation */
-#pragma GCC diagnostic ignored "-Wsign-conversion"
+/* Loads one by one: the gather instruction takes longer on Zen 4, where it is microcode, and on Intel since
+ * the microcode against Downfall. */
 static inline vd batch_gather(const double *array, vi index)
 {
 #if defined __AVX512F__
-  return (vd)_mm512_i32gather_pd((__m256i)index, array, sizeof(double));
+  const __m256d low = _mm256_set_pd(array[index[3]], array[index[2]], array[index[1]], array[index[0]]),
+                high = _mm256_set_pd(array[index[7]], array[index[6]], array[index[5]], array[index[4]]);
+  return (vd)_mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1);
 #else
   vd a;
   for (int l = 0; l < LANES; l++) a[l] = array[index[l]];
   return a;
 #endif
 }
-#pragma GCC diagnostic pop
 
 /* State of the batch. */
 static inline vd batch_load(const double *array, const struct batch *batch)
@@ -356,6 +356,35 @@ static inline bool stencil_is_liquid(const unsigned char *solid, int32_t c, int3
   if (!solid) return false;
   while (c < end && !solid[c]) c++;
   return c == end;
+}
+
+/* Whether index lies too far from `other` to be in lines that a neighbour's prefetch brings. */
+ALWAYS_INLINE bool prefetch_is_far(int32_t index, int32_t other)
+{
+  enum { NEAR = 32 };
+  return (uint32_t)(index - other + NEAR) > 2 * NEAR;
+}
+
+/* Prefetches for the k-th particle: once for a line of particles that are neighbours still, and for each that
+ * came from another row of cells. The one after such a particle is compared with the one before it. */
+ALWAYS_INLINE void prefetch_indexed(const struct arrays *arrays, const int32_t *index, int32_t k)
+{
+  enum { LINE = 8 }; /* doubles */
+  const int32_t at = index[k];
+  if (k % LINE != 0 && !(prefetch_is_far(at, index[k - 1]) && prefetch_is_far(at, index[k - 2]))) return;
+  for (int a = 0; a < arrays->count; a++) __builtin_prefetch(arrays->at[a] + at);
+}
+
+/* Prefetches the state `by_slot` and the constants of the particles PASS_AHEAD behind [begin, end): a kernel
+ * calls it cell by cell, since all lines of a pass at once would wait for each other. */
+ALWAYS_INLINE void prefetch_particles(const struct transfer *t, const struct arrays *by_slot, int32_t begin,
+                                      int32_t end)
+{
+  const int32_t last = end + PASS_AHEAD < t->p->count ? end + PASS_AHEAD : t->p->count;
+  for (int32_t k = begin + PASS_AHEAD; k < last; k++) {
+    prefetch_indexed(by_slot, t->slot, k);
+    prefetch_indexed(&t->by_home, t->home, k);
+  }
 }
 
 /* --- scatter
