@@ -22,6 +22,23 @@ static inline void weigh_cell(const struct bare *bare, int64_t first, struct rec
   }
 }
 
+/* Adds a cell's particles to its nodes in the dense grid. */
+static inline void scatter_dense(const struct records *rec, double *corner, int64_t stride0, int64_t stride1)
+{
+#if defined __AVX2__
+  struct span span;
+  for (int r = 0; r < MAX_SUPPORT * MAX_SUPPORT; r++) vd_clear(span.node[r][0], 16);
+  scatter_cell(rec, 0, BARE_PER_CELL, span.node[0][0], NULL, SPAN_STRIDE0, SPAN_STRIDE1, 4, true, true);
+  for (int a = 0; a < 4; a++) {
+    double *const row[MAX_SUPPORT] = {corner + a * stride0, corner + a * stride0 + stride1,
+                                      corner + a * stride0 + 2 * stride1, corner + a * stride0 + 3 * stride1};
+    span_turn(row, span.node[MAX_SUPPORT * a][0], 4, 4);
+  }
+#else
+  scatter_cell(rec, 0, BARE_PER_CELL, corner, NULL, stride0, stride1, 4, true, true);
+#endif
+}
+
 void KERNEL(bare_p2g)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
@@ -30,11 +47,10 @@ void KERNEL(bare_p2g)(struct bare *bare)
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
     weigh_cell(bare, first, rec);
-    for (int i = 0; i < BARE_PER_CELL; i++) {
-      stencil_spread(&rec[i / LANES], i % LANES);
+    for (int i = 0; i < BARE_PER_CELL; i++)
       memcpy(rec[i / LANES].scattered[i % LANES].value, bare->value + 16 * (first + i), 16 * sizeof(double));
-    }
-    scatter_cell(rec, 0, BARE_PER_CELL, bare->grid + corner, NULL, stride0, stride1, 4, true, true);
+    for (int b = 0; b < BLOCKS; b++) stencil_sheets(&rec[b]);
+    scatter_dense(rec, bare->grid + corner, stride0, stride1);
   }
 }
 

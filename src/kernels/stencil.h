@@ -1,10 +1,11 @@
 /* The transfer stencil: weights, and the scatter and gather of one cell.
  *
- * All particles of a cell share their 4 x 4 x 4 nodes (3 x 3 x 3 quadratic). A scatter takes one node plane
- * of the cell at a time: its 4 x 4 nodes of four channels are eight registers of AVX-512, all particles of
- * the cell are added to them in id order from +0.0, and only then do they meet memory. A register of AVX-512
- * holds two z-neighbours of four channels each, one of AVX2 a node, and one of two lanes half of it: there
- * the first two channels are summed in a pass of their own, then the other two.
+ * All particles of a cell share their 4 x 4 x 4 nodes (3 x 3 x 3 quadratic). A scatter takes as many of them
+ * as registers hold, adds all particles of the cell in id order from +0.0, and only then touches memory.
+ * With AVX-512 and AVX2 these are the cell's 64 nodes, or half of them, of one channel. The 16 nodes of a
+ * node plane, four along z by four along y, are a "sheet": what a particle gives to it is found once, and
+ * takes one operation more for each node plane (two with a slope). Two lanes take a node plane at a time, and
+ * half a node in a register: the first two channels are summed in a pass of their own, then the other two.
  *
  * The sum over cells has one fixed shape (docs/architecture.md): cells of a row in z order into `span`, the
  * row's buffer; rows of a plane in y order into the plane's own tiles `q`; planes in x order into the grid.
@@ -31,10 +32,10 @@ void KERNEL(plain_g2p)(struct bare *bare);
 
 #if defined __AVX2__ /* and so AVX-512 */
 
-/* What is scattered of one particle. */
+/* What is scattered of one particle. A sheet are its 4 x 4 nodes along z and y, y varying fastest. */
 struct scattered {
-  double z[32];     /* z weights of the four nodes, each spread over four channels; then their derivatives */
-  double value[16]; /* four channels of the particle's value, then of its x, y and z coefficients */
+  double sheet[3][16]; /* products of z and y weights; the same with derivatives along y, and along z */
+  double value[16];    /* four channels of the particle's value, then of its x, y and z coefficients */
 };
 
 /* LANES particles as the transfers read them. */
@@ -43,17 +44,9 @@ struct records {
   struct scattered scattered[LANES];
 } __attribute__((aligned(64)));
 
-enum { WEIGHT_ALONG_Z = 16 }; /* from a spread z weight to its derivative */
-
 static inline const double *record_weight(const struct records *rec, uint32_t i)
 {
   return rec[i / LANES].weight[0][0] + i % LANES;
-}
-
-/* Of axis 2, spread over the channels. */
-static inline const double *record_along_z(const struct records *rec, uint32_t i)
-{
-  return rec[i / LANES].scattered[i % LANES].z;
 }
 
 /* One weight in all lanes. */
@@ -297,14 +290,27 @@ static inline void batch_positions(const struct transfer *t, const struct batch 
   for (int d = 0; d < 3; d++) x[d] = batch_load(t->p->x[d], batch);
 }
 
-/* Spreads the z weights of lane l for the scatter. */
-ALWAYS_INLINE void stencil_spread(struct records *rec, int l)
+/* The sheets of a batch that is weighed; two lanes have none. */
+ALWAYS_INLINE void stencil_sheets(struct records *rec)
 {
 #if defined __AVX2__
-  for (int k = 0; k < 32; k += LANES)
-    vd_store_aligned(rec->scattered[l].z + k, vd_spread(rec->weight[2][k / 4] + l, LANES));
+  double along_y[LANES][8] __attribute__((aligned(64))); /* weights and derivatives, particle by particle */
+  vd w[8];
+  for (int k = 0; k < 8; k++) w[k] = record_lanes(rec, 1, k);
+  vd_to_rows(w, along_y[0], 8);
+  for (int l = 0; l < LANES; l++) {
+    double(*sheet)[16] = rec->scattered[l].sheet;
+    const vd y = vd_repeat(along_y[l]), dy = vd_repeat(along_y[l] + 4);
+    for (int k = 0; k < 16; k += LANES) {
+      const double *weight = rec->weight[2][k / 4] + l;
+      const vd z = vd_spread(weight, LANES), dz = vd_spread(weight + WEIGHT_SLOPE, LANES);
+      vd_store_aligned(sheet[0] + k, y * z);
+      vd_store_aligned(sheet[1] + k, dy * z);
+      vd_store_aligned(sheet[2] + k, y * dz);
+    }
+  }
 #else
-  (void)rec, (void)l;                      /* they are */
+  (void)rec;
 #endif
 }
 
@@ -319,7 +325,7 @@ ALWAYS_INLINE void stencil_values(struct records *rec, vd scalar, const vd vecto
              zero, coefficient[2][0], coefficient[2][1], coefficient[2][2]};
   vd_to_rows(a, rec->scattered[0].value, sizeof(struct scattered) / sizeof(double));
   vd_to_rows(b, rec->scattered[0].value + 8, sizeof(struct scattered) / sizeof(double));
-  for (int l = 0; l < LANES; l++) stencil_spread(rec, l);
+  stencil_sheets(rec);
 }
 
 /* --- runs: consecutive cells of one row in one tile
@@ -390,7 +396,9 @@ ALWAYS_INLINE void prefetch_particles(const struct transfer *t, const struct arr
 /* --- scatter
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Row buffer: z nodes 8k .. 8k+11 of the 4 x 4 node rows that a run's cells touch. */
+/* Row buffer: z nodes 8k .. 8k+11 of the 4 x 4 node rows that a run's cells touch, [x, y][z][channel].
+ * Scatters of AVX-512 and AVX2 have [x, channel][z][y]: a cell's sheets are whole there, wherever along z it
+ * is. */
 struct span {
   double node[MAX_SUPPORT * MAX_SUPPORT][SPAN_NODES][4] __attribute__((aligned(64)));
 };
@@ -414,6 +422,93 @@ static inline void span_add(double *to, const double *from, int count)
   for (int k = 0; k < count; k += LANES) vd_store(to + k, vd_load(to + k) + vd_load(from + k));
 }
 
+#if defined __AVX2__ /* and so AVX-512 */
+
+/* Adds `count` nodes along z of the four sheets at `from`, one a channel, to rows of tiles. */
+ALWAYS_INLINE void span_turn(double *const tile[MAX_SUPPORT], const double *from, int count, int support)
+{
+  for (int k = 0; k < 4 * count; k += LANES) {
+    vd channel[4], row[4];
+    for (int c = 0; c < 4; c++) channel[c] = vd_load(from + c * SPAN_STRIDE1 + k);
+    vd_turn4(channel, row);
+    for (int b = 0; b < support; b++) vd_store(tile[b] + k, vd_load(tile[b] + k) + row[b]);
+  }
+}
+
+/* Adds the run's finished nodes to the plane's tiles, and the rest too when the next run does not continue
+ * this one. */
+ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int32_t cell, int32_t foot_count,
+                              bool continued, double *q)
+{
+  const int support = g->geometry.support;
+  const int32_t y = g->cell_y[cell];
+  const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
+  double nowhere[4 * 4] = {0}; /* for tiles that no cell of the run reaches */
+  for (int a = 0; a < support; a++) {
+    double *tile[MAX_SUPPORT], *next[MAX_SUPPORT];
+    bool any = false;
+    for (int b = 0; b < support; b++) {
+      const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
+      double *plane = q + (int64_t)a * foot_count * TILE_DOUBLES + row * TILE_Z * 4;
+      tile[b] = plane + (int64_t)foot[2 * dy] * TILE_DOUBLES;
+      next[b] = foot[2 * dy + 1] < 0 ? nowhere : plane + (int64_t)foot[2 * dy + 1] * TILE_DOUBLES;
+      any |= foot[2 * dy + 1] >= 0;
+    }
+    const double *node = span->node[MAX_SUPPORT * a][0];
+    span_turn(tile, node, TILE_Z, support);
+    if (!continued && any) span_turn(next, node + TILE_Z * 4, 4, support);
+  }
+}
+
+enum { SHEETS = LANES == 8 ? 2 : 1 }; /* channels without a slope that are summed together */
+
+/* Adds the particles [begin, end) of `rec` to the sheets of `count` channels from `first` on. */
+ALWAYS_INLINE void scatter_sheets(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                  int64_t stride0, int64_t stride1, int support, int first, int count,
+                                  bool value, bool slope)
+{
+  enum { PARTS = 2 }; /* registers of a sheet that are filled together */
+  for (int at = 0; at < 16; at += PARTS * LANES) {
+    vd sum[SHEETS][MAX_SUPPORT][PARTS];
+    for (int c = 0; c < count; c++)
+      for (int a = 0; a < support; a++)
+        for (int h = 0; h < PARTS; h++) sum[c][a][h] = vd_set(0.0);
+    for (uint32_t i = begin; i < end; i++) {
+      const struct scattered *from = &rec[i / LANES].scattered[i % LANES];
+      const double *x = record_weight(rec, i) + WEIGHT_X;
+      for (int c = 0; c < count; c++) {
+        const double *v = from->value + first + c;
+        vd across[PARTS], along[PARTS];
+        for (int h = 0; h < PARTS; h++) {
+          const int k = at + h * LANES;
+          const vd plain = vd_load_aligned(from->sheet[0] + k);
+          if (value) across[h] = vd_set(v[0]) * plain;
+          if (!slope) continue;
+          const vd dy = vd_load_aligned(from->sheet[1] + k), dz = vd_load_aligned(from->sheet[2] + k);
+          across[h] = value ? vd_fma(vd_set(v[8]), dy, across[h]) : vd_set(v[8]) * dy;
+          across[h] = vd_fma(vd_set(v[12]), dz, across[h]);
+          along[h] = vd_set(v[4]) * plain;
+        }
+        for (int a = 0; a < support; a++) {
+          const vd wx = vd_set(x[a * LANES]);
+          for (int h = 0; h < PARTS; h++) sum[c][a][h] = vd_fma(wx, across[h], sum[c][a][h]);
+          if (!slope) continue;
+          const vd dx = vd_set(x[WEIGHT_SLOPE + a * LANES]);
+          for (int h = 0; h < PARTS; h++) sum[c][a][h] = vd_fma(dx, along[h], sum[c][a][h]);
+        }
+      }
+    }
+    for (int c = 0; c < count; c++)
+      for (int a = 0; a < support; a++)
+        for (int h = 0; h < PARTS; h++) {
+          double *to = corner + a * stride0 + (first + c) * stride1 + at + h * LANES;
+          vd_store(to, vd_load(to) + sum[c][a][h]);
+        }
+  }
+}
+
+#else
+
 /* Adds the run's finished nodes to the plane's tiles, and the rest too when the next run does not continue
  * this one. */
 ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int32_t cell, int32_t foot_count,
@@ -436,18 +531,17 @@ ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int
 
 /* As scatter_cell(), of the channels from `first` on. */
 ALWAYS_INLINE void scatter_nodes(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
-                                 double *other, int64_t stride0, int64_t stride1, int support, int first,
-                                 bool value, bool slope)
+                                 int64_t stride0, int64_t stride1, int support, int first, bool value,
+                                 bool slope)
 {
-  enum { PARTS = LANES == 4 ? 1 : 2 }; /* registers along z that are filled together */
+  enum { PARTS = 2 }; /* registers along z that are filled together */
   const vd zero = vd_set(0.0);
-  const bool apart = other != NULL;
   for (int a = 0; a < support; a++)
     for (int channel = first; channel < NODE_STEP; channel += LANES)
       for (int part = 0; part < 16 / NODE_STEP; part += PARTS) {
-        vd sum[MAX_SUPPORT][PARTS], sum_other[MAX_SUPPORT][PARTS];
+        vd sum[MAX_SUPPORT][PARTS];
         for (int b = 0; b < support; b++)
-          for (int h = 0; h < PARTS; h++) sum[b][h] = sum_other[b][h] = zero;
+          for (int h = 0; h < PARTS; h++) sum[b][h] = zero;
         for (uint32_t i = begin; i < end; i++) {
           const double *v = rec[i / LANES].scattered[i % LANES].value + channel,
                        *z = record_along_z(rec, i) + LANES * part,
@@ -455,40 +549,34 @@ ALWAYS_INLINE void scatter_nodes(const struct records *rec, uint32_t begin, uint
                        *y = record_weight(rec, i) + WEIGHT_Y;
           const vd wx = weight_lanes(x);
           vd base = zero, along_x = zero, along_y = zero, along_z = zero;
-          if (value) base = wx * vd_repeat(v);
+          if (value) base = wx * vd_load(v);
           if (slope) {
             const vd dx = weight_lanes(x + WEIGHT_SLOPE);
-            along_x = value && !apart ? vd_fma(dx, vd_repeat(v + 4), base) : dx * vd_repeat(v + 4);
-            along_y = wx * vd_repeat(v + 8);
-            along_z = wx * vd_repeat(v + 12);
+            along_x = value ? vd_fma(dx, vd_load(v + 4), base) : dx * vd_load(v + 4);
+            along_y = wx * vd_load(v + 8);
+            along_z = wx * vd_load(v + 12);
           }
-          vd plain[PARTS], turned[PARTS], sloped[PARTS];
+          vd plain[PARTS], turned[PARTS];
           for (int h = 0; h < PARTS; h++) {
             const vd wz = vd_load(z + LANES * h);
-            plain[h] = base * wz;
+            plain[h] =
+                slope ? vd_fma(along_z, vd_load(z + WEIGHT_ALONG_Z + LANES * h), along_x * wz) : base * wz;
             turned[h] = along_y * wz;
-            sloped[h] = slope ? vd_fma(along_z, vd_load(z + WEIGHT_ALONG_Z + LANES * h), along_x * wz) : zero;
           }
           for (int b = 0; b < support; b++)
             for (int h = 0; h < PARTS; h++) {
-              const vd wy = weight_lanes(y + b * LANES);
-              if (!slope || apart) sum[b][h] = vd_fma(wy, plain[h], sum[b][h]);
-              if (!slope) continue;
-              const vd dy = weight_lanes(y + WEIGHT_SLOPE + b * LANES);
-              vd *to = apart ? &sum_other[b][h] : &sum[b][h];
-              *to = vd_fma(dy, turned[h], vd_fma(wy, sloped[h], *to));
+              sum[b][h] = vd_fma(weight_lanes(y + b * LANES), plain[h], sum[b][h]);
+              if (slope) sum[b][h] = vd_fma(weight_lanes(y + WEIGHT_SLOPE + b * LANES), turned[h], sum[b][h]);
             }
         }
         for (int b = 0; b < support; b++)
           for (int h = 0; h < PARTS; h++) {
-            const int64_t at = a * stride0 + b * stride1 + NODE_STEP * (part + h) + channel;
-            vd_store(corner + at, vd_load(corner + at) + sum[b][h]);
-            if (apart) vd_store(other + at, vd_load(other + at) + sum_other[b][h]);
+            double *to = corner + a * stride0 + b * stride1 + NODE_STEP * (part + h) + channel;
+            vd_store(to, vd_load(to) + sum[b][h]);
           }
       }
 }
 
-#if !defined __AVX2__
 /* The slope of channel 1 alone, registers of two z-neighbours: that of channel 0 is always zero, and with it
  * half of every register would be. */
 ALWAYS_INLINE void scatter_channel_1(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
@@ -522,20 +610,27 @@ ALWAYS_INLINE void scatter_channel_1(const struct records *rec, uint32_t begin, 
 #endif
 
 /* Adds the particles [begin, end) of `rec`, those of one cell, to its nodes: `corner` is the first, the
- * strides (doubles) lead along axes 0 and 1. With `other` the slope goes to nodes that lie there instead. */
+ * strides (doubles) lead along axis 0 and along axis 1, or with AVX2 from channel to channel. With `other`
+ * the slope goes to nodes that lie there instead. */
 ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
                                 double *other, int64_t stride0, int64_t stride1, int support, bool value,
                                 bool slope)
 {
 #if defined __AVX2__ /* and so AVX-512 */
-  scatter_nodes(rec, begin, end, corner, other, stride0, stride1, support, 0, value, slope);
+  const bool joined = value && slope && !other;
+  if (joined) /* the scalar has no slope */
+    scatter_sheets(rec, begin, end, corner, stride0, stride1, support, 0, 1, true, false);
+  for (int c = 0; c < 4 && value && !joined; c += SHEETS)
+    scatter_sheets(rec, begin, end, corner, stride0, stride1, support, c, SHEETS, true, false);
+  double *sloped = other ? other : corner;
+  for (int c = 1; c < 4 && slope; c++)
+    scatter_sheets(rec, begin, end, sloped, stride0, stride1, support, c, 1, joined, true);
 #else
   double *sloped = other ? other : corner; /* in a pass of its own, since registers are short */
-  if (value)
-    scatter_nodes(rec, begin, end, corner, NULL, stride0, stride1, support, 0, true, slope && !other);
+  if (value) scatter_nodes(rec, begin, end, corner, stride0, stride1, support, 0, true, slope && !other);
   if (!slope || (value && !other)) return;
   scatter_channel_1(rec, begin, end, sloped, stride0, stride1, support);
-  scatter_nodes(rec, begin, end, sloped, NULL, stride0, stride1, support, 2, false, true);
+  scatter_nodes(rec, begin, end, sloped, stride0, stride1, support, 2, false, true);
 #endif
 }
 
