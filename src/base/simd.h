@@ -123,6 +123,17 @@ static inline void vd_stream_end(void)
 #endif
 }
 
+/* Makes GCC hold a in a register where it would load it again for each use: loads bound a gather as much as
+ * arithmetic does. */
+static inline void vd_keep(vd *a)
+{
+#if defined __x86_64__
+  __asm__("" : "+v"(*a));
+#else
+  (void)a;
+#endif
+}
+
 /* p must be aligned to a register. */
 static inline vd vd_load_aligned(const double *p)
 {

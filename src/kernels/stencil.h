@@ -720,7 +720,8 @@ ALWAYS_INLINE void gather_channels(const struct records *rec, uint32_t begin, ui
         const vd wx = vd_set(x[a * LANES]), dx = vd_set(x[WEIGHT_SLOPE + a * LANES]);
         for (int b = 0; b < support; b++) {
           const int64_t at = a * stride0 + b * stride1 + k;
-          const vd node = vd_load(corner + at);
+          vd node = vd_load(corner + at);
+          if (!other) vd_keep(&node); /* with it AVX2 has no register left */
           row[b] = vd_fma(wx, node, row[b]);
           row_x[b] = vd_fma(dx, node, row_x[b]);
           if (other) row_value[b] = vd_fma(wx, vd_load(other + at), row_value[b]);
