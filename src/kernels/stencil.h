@@ -372,13 +372,14 @@ ALWAYS_INLINE bool prefetch_is_far(int32_t index, int32_t other)
 }
 
 /* Prefetches for the k-th particle: once for a line of particles that are neighbours still, and for each that
- * came from another row of cells. The one after such a particle is compared with the one before it. */
+ * came from another row of cells. The one after such a particle is compared with the one before it. Into the
+ * L2 cache: so far ahead they would push a pass's records out of an L1 of 32 KiB. */
 ALWAYS_INLINE void prefetch_indexed(const struct arrays *arrays, const int32_t *index, int32_t k)
 {
   enum { LINE = 8 }; /* doubles */
   const int32_t at = index[k];
   if (k % LINE != 0 && !(prefetch_is_far(at, index[k - 1]) && prefetch_is_far(at, index[k - 2]))) return;
-  for (int a = 0; a < arrays->count; a++) __builtin_prefetch(arrays->at[a] + at);
+  for (int a = 0; a < arrays->count; a++) __builtin_prefetch(arrays->at[a] + at, 0, 2);
 }
 
 /* Prefetches the state `by_slot` and the constants of the particles PASS_AHEAD behind [begin, end): a kernel
