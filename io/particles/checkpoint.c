@@ -29,6 +29,7 @@ static const struct number {
     REAL(time),
     REAL(max_speed),
     REAL(max_sound),
+    REAL(trusted),
     INTEGER(step),
     INTEGER(frame),
     INTEGER(on_frame),
@@ -147,14 +148,20 @@ int checkpoint_write(const struct comm *comm, const char *path, const struct sce
   return writer_write(comm, &plan, bytes, err);
 }
 
+/* Earlier versions knew no heat, and kept no trusted step. */
+static bool is_new(const struct number *number)
+{
+  return number->offset == offsetof(struct checkpoint, trusted) ||
+         (number->offset >= offsetof(struct checkpoint, melted) &&
+          number->offset <= offsetof(struct checkpoint, heat_in));
+}
+
 static bool get_numbers(hid_t file, struct checkpoint *info)
 {
   for (int k = 0; k < NUMBERS; k++) {
     const char *name = attribute_name(&numbers[k]);
     char *at = (char *)info + numbers[k].offset;
-    if (numbers[k].offset >= offsetof(struct checkpoint, melted) &&
-        numbers[k].offset <= offsetof(struct checkpoint, heat_in) && H5Aexists(file, name) == 0)
-      continue; /* 0: earlier versions knew no heat */
+    if (is_new(&numbers[k]) && H5Aexists(file, name) == 0) continue; /* 0 */
     if (!(numbers[k].real ? hdf5_get_f64(file, name, (double *)at) : hdf5_get_i64(file, name, (int64_t *)at)))
       return false;
   }

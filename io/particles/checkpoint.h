@@ -20,6 +20,7 @@
 struct checkpoint {
   double time;                 /* s */
   double max_speed, max_sound; /* m/s: the next step's length depends on their bits */
+  double trusted;              /* s: and on this (struct sim_clock) */
   int64_t step;                /* steps taken */
   int64_t frame, on_frame;     /* last frame reached, and whether the state is the one of that frame */
   int64_t finished;            /* the scene's end is reached */

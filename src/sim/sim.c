@@ -443,6 +443,7 @@ static void restore_numbers(struct sim *sim, const struct checkpoint *from)
   instruments_restore(sim, from->instruments);
   sim->max_speed = from->max_speed;
   sim->max_sound = from->max_sound;
+  sim->clock.trusted = from->trusted;
   sim->totals = (struct sim_totals){.particles = sim->totals.particles,
                                     .removed = from->removed,
                                     .entered = from->entered,
@@ -503,6 +504,7 @@ void sim_describe(const struct sim *sim, struct checkpoint *info)
   *info = (struct checkpoint){.time = sim->clock.time,
                               .max_speed = sim->max_speed,
                               .max_sound = sim->max_sound,
+                              .trusted = sim->clock.trusted,
                               .step = sim->clock.step,
                               .frame = sim->clock.frame,
                               .on_frame = sim->clock.on_frame,

@@ -355,6 +355,20 @@ static void update_affine(struct sim *sim, double *clock)
   sim_end_phase(sim, PHASE_G2P, clock);
 }
 
+/* Where a step had to be cut, the next ones would have to be cut too, at the price of each try: they begin at
+ * the length that was accepted and grow slowly, so that the next try in vain is twice the length and some 14
+ * steps away. */
+static void learn_step(struct sim *sim, double dt, int halvings)
+{
+  static const double growth = 1.05;
+  struct sim_clock *clock = &sim->clock;
+  if (halvings > 0)
+    clock->trusted = dt;
+  else
+    clock->trusted *= growth;
+  if (clock->trusted > sim->scene->max_step) clock->trusted = 0.0;
+}
+
 /* The step of length dt that was tried, which ends at `end`. */
 static int accept(struct sim *sim, double dt, double end, int halvings, const struct verdict *verdict,
                   struct error *err)
@@ -388,6 +402,7 @@ static int accept(struct sim *sim, double dt, double end, int halvings, const st
   instruments_accept(sim, dt, report->has_measured);
   sim->clock.time = end;
   sim->clock.on_frame = false;
+  learn_step(sim, dt, halvings);
   sim->reported = true;
   log_set_step(sim->clock.step);
   if (sim->hooks.monitor) sim->hooks.monitor(sim->hooks.monitor_context, sim);
@@ -443,6 +458,7 @@ static double stable_step(const struct sim *sim)
   if (gravity > 0.0) dt = fmin(dt, sqrt(scene->cfl * scene->spacing / gravity));
   if (sim->transfer.want_sound && sim->max_sound > 0.0)
     dt = fmin(dt, scene->cfl_sound * scene->spacing / sim->max_sound);
+  if (sim->clock.trusted > 0.0) dt = fmin(dt, sim->clock.trusted);
   return dt;
 }
 

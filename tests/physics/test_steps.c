@@ -229,6 +229,36 @@ static void a_step_too_long_is_halved(void **state)
   }
 }
 
+/* An automatic step that had to be cut is not tried again in the next steps: they begin at the length that
+ * was accepted and grow, and are as long as ever once nothing is cut any more. */
+static void a_cut_step_is_remembered(void **state)
+{
+  (void)state;
+  struct run run;
+  const double longest = 9e-4;
+  start_crash(&run, "{scheme: semi-implicit}", 10.0, longest);
+  int64_t cuts = 0, steps = 0, behind = 0;
+  while (run.sim->clock.time < 0.02) {
+    const double wanted = sim_next_step(run.sim);
+    const int64_t before = run.sim->totals.halvings;
+    run_step(&run);
+    const int halvings = run.sim->report.halvings;
+    const double dt = run.sim->report.dt;
+    assert_true(halvings == 0 || run.sim->clock.trusted == dt);
+    assert_true(run.sim->clock.trusted == 0.0 || sim_next_step(run.sim) <= run.sim->clock.trusted);
+    assert_true(dt <= wanted);
+    cuts += run.sim->totals.halvings - before;
+    if (cuts > 0) behind++;
+    steps++;
+  }
+  print_message("%lld cuts in %lld steps, the first after %lld\n", (long long)cuts, (long long)steps,
+                (long long)(steps - behind));
+  assert_true(cuts > 0 && cuts <= 1 + behind / 8);
+  run_to(&run, 0.2);
+  assert_true(run.sim->clock.trusted == 0.0 && sim_next_step(run.sim) > 0.9 * longest);
+  run_end(&run);
+}
+
 /* Too few iterations for the whole step, enough for a part of it. */
 static void no_convergence_is_halved(void **state)
 {
@@ -280,7 +310,7 @@ static void a_window_misses_no_plane(void **state)
   (void)state;
   struct run run;
   run_start(&run, "domain: {lower: [0, -0.1, 0], cells: [400, 12, 6], spacing: 0.05}\n"
-                  "time: {end: 1, max_step: 5.2083333e-3}\nintegrator: {max_iterations: 4}\n"
+                  "time: {end: 1, step: 5.2083333e-3}\nintegrator: {max_iterations: 4}\n"
                   "snow:\n  - box: {lower: [0, 0, 0.05], upper: [20, 0.15, 0.25]}\n    sampling: jittered\n"
                   "bodies:\n  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n"
                   "  bird: {sphere: {center: [0.3, 0.4, 0.15], radius: 0.02}, velocity: [2.4, 0, 0]}\n"
@@ -424,6 +454,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_end_is_met_exactly),
     cmocka_unit_test(steps_without_number_end_the_run),
     cmocka_unit_test(a_step_too_long_is_halved),
+    cmocka_unit_test(a_cut_step_is_remembered),
     cmocka_unit_test(no_convergence_is_halved),
     cmocka_unit_test(a_plate_moves_snow_at_rest),
     cmocka_unit_test(a_window_misses_no_plane),
