@@ -123,8 +123,8 @@ ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int support
 /* --- gather
  * ------------------------------------------------------------------------------------------------- */
 
-/* The tiles that a run's rows of nodes along z are in, by y, of the nodes from the z-th on, 0 or TILE_Z, and
- * where the rows begin there. -1: no node of the run. */
+/* The tiles that a run's rows of nodes along z are in, by y, at the z-th node from the start of the first
+ * tile, and where the rows begin there. -1: no node of the run. */
 struct row_places {
   int32_t foot[MAX_SUPPORT], offset[MAX_SUPPORT];
 };
@@ -141,14 +141,17 @@ ALWAYS_INLINE struct row_places row_places(const struct grid *g, int32_t cell, i
   return at;
 }
 
-/* As span_load(), relative to a node in the middle of the first cell's. */
+/* As span_load(), relative to a node in the middle of the first cell's. It must be in the middle along all
+ * axes: particles give such a node a good part of their mass. A node at the edge may have next to none and a
+ * value of 1e8, beside which single precision loses all digits of the others. */
 ALWAYS_INLINE void single_span_load(struct single_span *span, const struct grid *g, int32_t plane,
                                     int32_t cell, const double *field)
 {
   const int32_t(*tiles)[MAX_SUPPORT] = (const void *)&g->foot_tile[g->plane_foot[plane] * MAX_SUPPORT];
-  struct row_places at = row_places(g, cell, 0);
-  const double *middle = field + (int64_t)tiles[at.foot[1]][1] * TILE_DOUBLES + at.offset[1];
-  const quads base = quads_repeat(middle + g->cell_z[cell] % TILE_Z * 4);
+  const int middle = g->cell_z[cell] % TILE_Z + 1; /* along z, perhaps in the next tile */
+  struct row_places at = row_places(g, cell, middle);
+  const double *row = field + (int64_t)tiles[at.foot[1]][1] * TILE_DOUBLES + at.offset[1];
+  const quads base = quads_repeat(row + middle % TILE_Z * 4);
   double absent[TILE_Z * 4] __attribute__((aligned(64))); /* becomes zero */
   for (int k = 0; k < TILE_Z * 4; k += 4 * QUADS) quads_store(absent + k, base);
   for (int half = 0; half < SPAN_NODES; half += TILE_Z) {
