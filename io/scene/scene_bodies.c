@@ -177,10 +177,9 @@ static void read_heat(struct reader *r, const struct yaml_item *map, const struc
 bool scene_body_fits(const struct body *body, const char **key, char text[256])
 {
   const bool turns = vec_norm(body->spin) != 0.0;
-  double speed = 0.0, rate = 0.0;
-  if (body->motion) motion_bounds(body->motion, -INFINITY, INFINITY, &speed, &rate);
   *key = turns ? "spin" : "motion";
-  if ((!turns && rate == 0.0) || isfinite(shape_reach(&body->shape))) return true;
+  if (isfinite(shape_reach(&body->shape)) || !(turns || (body->motion && motion_turns(body->motion))))
+    return true;
   if (body->shape.kind == SHAPE_PLANE)
     snprintf(text, 256, "a plane cannot spin: it has no end; use a box");
   else

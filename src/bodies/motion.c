@@ -160,43 +160,133 @@ static void smooth_at(const struct motion_segment *s, double f, struct motion_st
   quaternion_multiply(state->turn, e[2], state->turn);
 }
 
-void motion_at(const struct motion *m, double time, struct motion_state *state)
+/* Cyclic motions repeat the times of their keys. */
+static double folded(const struct motion *m, double time)
 {
-  const struct motion_key *first = m->key, *last = m->key + m->count - 1;
-  if (m->cyclic) {
-    const double period = last->time - first->time, rest = fmod(time - first->time, period); /* exact */
-    time = first->time + (rest < 0.0 ? rest + period : rest);
+  const double first = m->key[0].time, period = m->key[m->count - 1].time - first;
+  if (!m->cyclic) return time;
+  const double rest = fmod(time - first, period); /* exact */
+  return first + (rest < 0.0 ? rest + period : rest);
+}
+
+static const struct motion_segment *segment_at(const struct motion *m, double time)
+{
+  int low = 0, high = m->segment_count;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (time >= m->segment[middle].start)
+      low = middle;
+    else
+      high = middle;
   }
-  if (m->count == 1 || !(time > first->time)) {
-    rest_at(first, state);
-    if (!m->cyclic || m->count == 1) return;
-  } else if (time >= last->time && !m->cyclic) {
-    rest_at(last, state);
-    return;
-  }
-  int k = 0;
-  while (k + 1 < m->segment_count && time >= m->segment[k + 1].start) k++;
-  const struct motion_segment *s = &m->segment[k];
-  const double f = (time - s->start) / s->span;
+  return &m->segment[low];
+}
+
+static void state_in(const struct motion *m, const struct motion_segment *s, double f,
+                     struct motion_state *state)
+{
   if (m->smooth)
     smooth_at(s, f, state);
   else
     linear_at(s, f, state);
 }
 
-void motion_bounds(const struct motion *m, double from, double to, double *speed, double *rate)
+void motion_at(const struct motion *m, double time, struct motion_state *state)
 {
-  *speed = *rate = 0.0;
-  for (int k = 0; k < m->segment_count; k++) {
-    const struct motion_segment *s = &m->segment[k];
-    if (!m->cyclic && (s->start > to || s->start + s->span < from)) continue;
-    /* Derivatives are means, with Bernstein weights, of thrice these differences. */
-    const int parts = m->smooth ? 3 : 1;
-    for (int j = 0; j < parts; j++) {
-      double step[3];
-      vec_sub(s->move[m->smooth ? j + 1 : 3], s->move[j], step);
-      *speed = fmax(*speed, parts * vec_norm(step) / s->span);
-      *rate = fmax(*rate, parts * vec_norm(s->spin[j]) / s->span);
-    }
+  const struct motion_key *first = m->key, *last = m->key + m->count - 1;
+  time = folded(m, time);
+  if (m->count == 1 || (!m->cyclic && !(time > first->time))) {
+    rest_at(first, state);
+  } else if (!m->cyclic && time >= last->time) {
+    rest_at(last, state);
+  } else {
+    const struct motion_segment *s = segment_at(m, time);
+    state_in(m, s, (time - s->start) / s->span, state);
   }
+}
+
+/* Bernstein coefficients over f[0] .. f[1] of the quadratic that has coefficients c over 0 .. 1. */
+static void restrict_to(const double f[2], const double c[3], double out[3])
+{
+  for (int k = 0; k < 3; k++) {
+    const double a = f[k == 2], b = f[k > 0];
+    out[k] = (1.0 - a) * ((1.0 - b) * c[0] + b * c[1]) + a * ((1.0 - b) * c[1] + b * c[2]);
+  }
+}
+
+/* Velocity is a mean of its coefficients, and its derivative, linear in time, is largest at an end. */
+static void bound_velocity(const struct motion_segment *s, const double f[2], struct motion_piece *piece)
+{
+  double part[3][3], push[2][3];
+  for (int d = 0; d < 3; d++) {
+    double c[3], over[3];
+    for (int k = 0; k < 3; k++) c[k] = 3.0 * (s->move[k + 1][d] - s->move[k][d]) / s->span;
+    restrict_to(f, c, over);
+    for (int k = 0; k < 3; k++) part[k][d] = over[k];
+    for (int e = 0; e < 2; e++)
+      push[e][d] = 2.0 * ((1.0 - f[e]) * (c[1] - c[0]) + f[e] * (c[2] - c[1])) / s->span;
+  }
+  piece->speed = fmax(vec_norm(part[0]), fmax(vec_norm(part[1]), vec_norm(part[2])));
+  piece->push = fmax(vec_norm(push[0]), vec_norm(push[1]));
+}
+
+/* The spin is a sum of three, |w_k| b_k' long, of which the outer turn the inner: they change by |w_k| b_k'',
+ * and by the products of any two, which together are at most a third of the square of the sum. */
+static void bound_spin(const struct motion_segment *s, const double f[2], struct motion_piece *piece)
+{
+  double angle[3], c[3], over[3], bend[2];
+  for (int k = 0; k < 3; k++) {
+    angle[k] = vec_norm(s->spin[k]);
+    c[k] = 3.0 * angle[k] / s->span;
+  }
+  restrict_to(f, c, over);
+  for (int e = 0; e < 2; e++)
+    bend[e] = 6.0 * ((1.0 - f[e]) * angle[0] + fabs(1.0 - 2.0 * f[e]) * angle[1] + f[e] * angle[2]);
+  piece->rate = fmax(over[0], fmax(over[1], over[2]));
+  piece->twist = fmax(bend[0], bend[1]) / (s->span * s->span) + piece->rate * piece->rate / 3.0;
+}
+
+static void bound_piece(const struct motion *m, const struct motion_segment *s, double from, double length,
+                        struct motion_piece *piece)
+{
+  const double f[2] = {(from - s->start) / s->span, (from - s->start + length) / s->span};
+  state_in(m, s, 0.5 * (f[0] + f[1]), &piece->middle);
+  piece->half = 0.5 * length;
+  if (m->smooth) {
+    bound_velocity(s, f, piece);
+    bound_spin(s, f, piece);
+    return;
+  }
+  piece->speed = vec_norm(piece->middle.velocity);
+  piece->rate = vec_norm(piece->middle.spin);
+}
+
+double motion_piece_from(const struct motion *m, double from, double to, struct motion_piece *piece)
+{
+  enum { PIECES = 16 }; /* of a segment, at least */
+  const struct motion_key *first = m->key, *last = m->key + m->count - 1;
+  const double time = folded(m, from);
+  *piece = (struct motion_piece){0};
+  if (m->count == 1 || (!m->cyclic && (time < first->time || time >= last->time))) {
+    rest_at(time < first->time ? first : last, &piece->middle);
+    return time < first->time ? first->time : INFINITY;
+  }
+  const struct motion_segment *s = segment_at(m, time);
+  const double left = m->key[s - m->segment + 1].time - time;
+  const double length = fmax(0.0, fmin(to - from, fmin(left, s->span / PIECES)));
+  bound_piece(m, s, time, length, piece);
+  return fmax(from + length, nextafter(from, INFINITY)); /* the next float, where rounding would stop it */
+}
+
+bool motion_turns(const struct motion *m)
+{
+  bool turns = false;
+  for (int k = 0; k < m->segment_count; k++)
+    for (int j = 0; j < 3; j++) turns = turns || vec_norm(m->segment[k].spin[j]) > 0.0;
+  return turns;
+}
+
+double motion_period(const struct motion *m)
+{
+  return m->cyclic ? m->key[m->count - 1].time - m->key[0].time : INFINITY;
 }

@@ -44,7 +44,21 @@ void motion_destroy(struct motion **motion);
 
 void motion_at(const struct motion *motion, double time, struct motion_state *state);
 
-/* Bounds of |velocity| and |spin| over the times from .. to (s). */
-void motion_bounds(const struct motion *motion, double from, double to, double *speed, double *rate);
+/* A piece of a motion without a key inside it: its middle, and bounds over all of it. */
+struct motion_piece {
+  struct motion_state middle;
+  double half;        /* s, from the middle to either end */
+  double speed, rate; /* of |velocity| (m/s) and |spin| (rad/s) */
+  double push, twist; /* of the derivatives of velocity (m/s^2) and spin (rad/s^2) */
+};
+
+/* The piece that begins at `from` and ends at `to` or before; returns where the next one begins, which is
+ * later than `from`. A piece is short beside the keys around it, so that its bounds are close. */
+double motion_piece_from(const struct motion *motion, double from, double to, struct motion_piece *piece);
+
+bool motion_turns(const struct motion *motion);
+
+/* s; infinite for a motion that does not repeat. */
+double motion_period(const struct motion *motion);
 
 #endif

@@ -88,12 +88,25 @@ void keyed_range(const struct keyed_moment *m, const double x[3], double radius,
   *most = (1.0 - gamma) * high[0] + gamma * high[1];
 }
 
+/* Bound of the speed at one moment. */
+static double speed_at(const struct keyed *keys, double time)
+{
+  const struct keyed_moment m = keyed_at(keys, time);
+  const struct sdf *key = &keys->key[m.key];
+  return m.frozen ? 0.0 : (1.0 - m.gamma) * key[0].max_speed + m.gamma * key[1].max_speed;
+}
+
+/* Linear from key to key, so largest at an end or at a key between. */
 double keyed_max_speed(const struct keyed *keys, double from, double to)
 {
-  double most = 0.0;
-  for (int k = 0; k + 1 < keys->count; k++)
-    if (keys->cyclic || (keys->time[k] <= to && keys->time[k + 1] >= from))
-      most = fmax(most, fmax(keys->key[k].max_speed, keys->key[k + 1].max_speed));
+  const double first = folded(keys, from), last = first + (to - from);
+  const double period = keys->time[keys->count - 1] - keys->time[0];
+  double most = fmax(speed_at(keys, from), speed_at(keys, to));
+  for (int k = 0; k < keys->count && period > 0.0; k++) {
+    const double time = keys->time[k];
+    if ((time >= first && time <= last) || (keys->cyclic && time + period <= last))
+      most = fmax(most, keys->key[k].max_speed);
+  }
   return most;
 }
 

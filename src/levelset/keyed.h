@@ -30,7 +30,7 @@ double keyed_distance(const struct keyed_moment *m, const double x[3], double g[
 void keyed_velocity(const struct keyed_moment *m, const double x[3], double v[3]);
 void keyed_range(const struct keyed_moment *m, const double x[3], double radius, double *least, double *most);
 
-/* Largest speed of any key that times from .. to (s) can see. */
+/* Bound of the speed anywhere in the grids at times from .. to (s), of which the first is finite. */
 double keyed_max_speed(const struct keyed *keys, double from, double to);
 
 /* Bounds of the grids of all keys. */

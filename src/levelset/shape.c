@@ -343,6 +343,39 @@ double shape_reach(const struct shape *shape)
   return vec_norm(corner);
 }
 
+/* Corners of the shape's box, in its own axes. */
+static void corner_hull(const struct shape *shape, struct shape_hull *hull)
+{
+  const bool has_bounds = !analytic_has(shape->kind);
+  hull->count = 8;
+  for (int c = 0; c < 8; c++) {
+    double at[3];
+    for (int d = 0; d < 3; d++) {
+      const double low = has_bounds ? shape->low[d] : -shape->half[d];
+      const double high = has_bounds ? shape->high[d] : shape->half[d];
+      at[d] = c >> d & 1 ? high : low;
+    }
+    shape_to_world(shape, at, hull->point[c]);
+  }
+}
+
+void shape_hull(const struct shape *shape, struct shape_hull *hull)
+{
+  *hull = (struct shape_hull){.count = 1, .radius = shape->radius};
+  switch (shape->kind) {
+  case SHAPE_SPHERE: return;
+  case SHAPE_CAPSULE:
+  case SHAPE_CYLINDER:
+  case SHAPE_CONE:
+    hull->count = 2;
+    if (shape->kind == SHAPE_CONE) hull->radius = fmax(shape->radius, shape->amount);
+    for (int c = 0; c < 2; c++)
+      vec_axpy(hull->point[c], c ? shape->half[0] : -shape->half[0], shape->axis, hull->point[c]);
+    return;
+  default: hull->radius = 0.0; corner_hull(shape, hull);
+  }
+}
+
 bool shape_is_ready(const struct shape *shape)
 {
   if (shape->source && !shape->sdf && !shape->keys && !shape->heights && !shape->outline) return false;

@@ -101,6 +101,13 @@ bool shape_bounds(const struct shape *shape, double lower[3], double upper[3]);
 /* Radius of a ball around `center` that holds the shape; infinite for an unbounded one. */
 double shape_reach(const struct shape *shape);
 
+/* Balls of one radius (m) whose convex hull holds a bounded shape; their middles are from `center`. */
+struct shape_hull {
+  double point[8][3], radius;
+  int count;
+};
+void shape_hull(const struct shape *shape, struct shape_hull *hull);
+
 /* False while a part of it must still be read from a file: then only its tree may be looked at. */
 bool shape_is_ready(const struct shape *shape);
 

@@ -124,12 +124,17 @@ static void moments(void **state)
   assert_true(!m.frozen && m.key == 0 && m.gamma == 0.0);
   m = keyed_at(&keys, 3.0);
   assert_true(!m.frozen && m.key == 1 && m.gamma == 0.5);
-  assert_true(keyed_max_speed(&keys, 0.0, 0.5) == 0.0 && keyed_max_speed(&keys, 1.1, 1.2) == 3.0);
+  assert_true(keyed_max_speed(&keys, 0.0, 0.5) == 0.0 && keyed_max_speed(&keys, 0.0, 9.0) == 3.0);
+  assert_true(keyed_max_speed(&keys, 1.25, 1.5) == 2.0 && keyed_max_speed(&keys, 3.0, 9.0) == 2.5);
   keys.cyclic = true;
   m = keyed_at(&keys, 9.0); /* 1 + 8 mod 3 = 3 */
   assert_true(!m.frozen && m.key == 1 && m.gamma == 0.5);
   m = keyed_at(&keys, 0.5);
   assert_true(m.key == 1 && m.gamma == 0.75);
+  assert_true(keyed_max_speed(&keys, 7.25, 7.5) == 2.0); /* as 1.25 .. 1.5 */
+  assert_true(keyed_max_speed(&keys, 6.0, 7.5) == 2.5);  /* 3 .. 4, and 1 .. 1.5: 2.5 to 2, 1 to 2 */
+  assert_true(keyed_max_speed(&keys, 6.0, 8.0) == 3.0);  /* to the key at 2 */
+  assert_true(keyed_max_speed(&keys, 0.0, 1e9) == 3.0);
 }
 
 static void write_keys(const char *path, int count, const double *times)

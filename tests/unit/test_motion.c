@@ -94,29 +94,39 @@ static void velocity_is_the_derivative_of_the_motion(void **state)
   assert_int_equal(mem_balance(), 0);
 }
 
-/* Bounds hold at every moment, over all of a motion and over a part of it, and are not far above what is
- * reached. */
-static void bounds_hold(void **state)
+static double gap_of(const double a[3], const double b[3])
+{
+  double gap[3];
+  vec_sub(a, b, gap);
+  return vec_norm(gap);
+}
+
+/* Pieces cover a motion from before it to behind it, and their bounds hold at every moment of them. */
+static void pieces_hold(void **state)
 {
   (void)state;
+  enum { MOMENTS = 20 };
   for (int kind = 0; kind < 4; kind++) {
     struct motion_key keys[KEYS];
     random_keys(20 + (uint64_t)kind, kind & 2, keys);
     struct motion *m = motion_create(keys, KEYS, kind & 1, kind & 2);
-    double speed, rate, fastest = 0.0, quickest = 0.0;
-    motion_bounds(m, -INFINITY, INFINITY, &speed, &rate);
-    for (uint64_t k = 0; k < 4000; k++) {
-      const double t = keys[0].time + (keys[KEYS - 1].time - keys[0].time) * rng_uniform(6, k, 0);
-      double part, turn;
-      struct motion_state s;
-      motion_at(m, t, &s);
-      fastest = fmax(fastest, vec_norm(s.velocity));
-      quickest = fmax(quickest, vec_norm(s.spin));
-      motion_bounds(m, t - 1e-3, t + 1e-3, &part, &turn);
-      assert_true(vec_norm(s.velocity) <= part * (1.0 + 1e-12) && part <= speed);
-      assert_true(vec_norm(s.spin) <= turn * (1.0 + 1e-12) && turn <= rate);
+    const double end = keys[KEYS - 1].time + 1.0;
+    int pieces = 0;
+    for (double from = 0.0, next; from < end; from = next, pieces++) {
+      struct motion_piece piece;
+      next = fmin(end, motion_piece_from(m, from, end, &piece));
+      assert_true(next > from && (piece.speed == 0.0 || next - from <= 2.0 * piece.half + 1e-12));
+      for (int k = 0; k < MOMENTS && next - from > 1e-12; k++) { /* else rounding takes it past a key */
+        const double f = (k + 0.5) / MOMENTS, away = fabs(f - 0.5) * (next - from);
+        struct motion_state s;
+        motion_at(m, from + f * (next - from), &s);
+        assert_true(vec_norm(s.velocity) <= piece.speed * (1.0 + 1e-12));
+        assert_true(vec_norm(s.spin) <= piece.rate * (1.0 + 1e-12));
+        assert_true(gap_of(s.velocity, piece.middle.velocity) <= away * piece.push + 1e-11);
+        assert_true(gap_of(s.spin, piece.middle.spin) <= away * piece.twist + 1e-11);
+      }
     }
-    assert_true(fastest > 0.3 * speed && quickest > 0.2 * rate);
+    assert_true(pieces > 16 * (KEYS - 1) && pieces < 20 * KEYS * (kind & 2 ? 2 : 1));
     motion_destroy(&m);
   }
 }
@@ -228,7 +238,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(velocity_is_the_derivative_of_the_motion),
-      cmocka_unit_test(bounds_hold),
+      cmocka_unit_test(pieces_hold),
       cmocka_unit_test(keys_are_met_and_smooth_motion_has_no_kinks),
       cmocka_unit_test(linear_turns_evenly),
       cmocka_unit_test(cycles_repeat),
