@@ -228,47 +228,16 @@ static inline quads quads_repeat(const double *p)
 }
 
 /* GCC would convert in two halves, through memory. */
-static inline quads_single quads_round(quads a)
+static inline void quads_store_single(float *p, quads a)
 {
 #if defined __AVX512F__
-  return (quads_single)_mm512_cvtpd_ps((__m512d)a);
+  const quads_single rounded = (quads_single)_mm512_cvtpd_ps((__m512d)a);
 #elif defined __AVX__
-  return (quads_single)_mm256_cvtpd_ps((__m256d)a);
+  const quads_single rounded = (quads_single)_mm256_cvtpd_ps((__m256d)a);
 #else
-  return __builtin_convertvector(a, quads_single);
+  const quads_single rounded = __builtin_convertvector(a, quads_single);
 #endif
-}
-
-static inline void quads_single_store(float *p, quads_single a)
-{
-  *(quads_single_unaligned *)p = a;
-}
-
-/* Four rows of four become columns, in each group by itself. */
-static inline void quads_single_turn(const quads_single r[4], quads_single out[4])
-{
-#if defined __AVX512F__
-  enum { G = 4, Y = 8 }; /* the second group, and the second operand */
-  const quads_single a = __builtin_shufflevector(r[0], r[1], 0, Y, 1, Y + 1, G, Y + G, G + 1, Y + G + 1),
-                     b = __builtin_shufflevector(r[0], r[1], 2, Y + 2, 3, Y + 3, G + 2, Y + G + 2, G + 3,
-                                                 Y + G + 3),
-                     c = __builtin_shufflevector(r[2], r[3], 0, Y, 1, Y + 1, G, Y + G, G + 1, Y + G + 1),
-                     d = __builtin_shufflevector(r[2], r[3], 2, Y + 2, 3, Y + 3, G + 2, Y + G + 2, G + 3,
-                                                 Y + G + 3);
-  out[0] = __builtin_shufflevector(a, c, 0, 1, Y, Y + 1, G, G + 1, Y + G, Y + G + 1);
-  out[1] = __builtin_shufflevector(a, c, 2, 3, Y + 2, Y + 3, G + 2, G + 3, Y + G + 2, Y + G + 3);
-  out[2] = __builtin_shufflevector(b, d, 0, 1, Y, Y + 1, G, G + 1, Y + G, Y + G + 1);
-  out[3] = __builtin_shufflevector(b, d, 2, 3, Y + 2, Y + 3, G + 2, G + 3, Y + G + 2, Y + G + 3);
-#else
-  const quads_single a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
-                     b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7),
-                     c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
-                     d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-  out[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  out[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  out[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  out[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-#endif
+  *(quads_single_unaligned *)p = rounded;
 }
 
 /* The blocks of a from `block` on, a multiple of QUADS. */

@@ -98,9 +98,8 @@ ALWAYS_INLINE void single_rows(const vf w[8], float rows[SINGLES][8])
   }
 }
 
-/* Of `count` particles, or of SINGLES where these are fewer: the lanes behind them are not read. */
-ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int32_t count, int support,
-                                enum linear linear, struct single_records *rec)
+ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int support, enum linear linear,
+                                struct single_records *rec)
 {
   vf w[8];
   float y[SINGLES][8], z[SINGLES][8];
@@ -110,7 +109,7 @@ ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int32_t cou
   single_rows(w, y);
   single_weights(support, linear, vf_load(t->kept.single[2] + s), w);
   single_rows(w, z);
-  for (int l = 0; l < SINGLES && l < count; l++) {
+  for (int l = 0; l < SINGLES; l++) {
     const vf wz = vf_repeat(z[l]), dz = vf_repeat(z[l] + 4), wy = vf_repeat(y[l]), dy = vf_repeat(y[l] + 4);
     for (int q = 0; q < PARTS; q++) {
       const vf along = vf_spread(wz, q * BLOCKS);
@@ -124,84 +123,51 @@ ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int32_t cou
 /* --- gather
  * ------------------------------------------------------------------------------------------------- */
 
-/* The nodes along z that the cells of one run reach, counted from the first of its tile: [begin, end), begin
- * a multiple of QUADS. */
-struct reach {
-  int begin, end;
-};
-
-/* Of the cells [c, run). */
-ALWAYS_INLINE struct reach run_reach(const struct grid *g, int32_t c, int32_t run, int support)
-{
-  return (struct reach){g->cell_z[c] % TILE_Z / QUADS * QUADS, g->cell_z[run - 1] % TILE_Z + support};
-}
-
-/* The part of it in the tiles whose nodes begin at `half`, 0 or TILE_Z. */
-ALWAYS_INLINE struct reach reach_within(struct reach all, int half)
-{
-  return (struct reach){all.begin > half ? all.begin : half,
-                        all.end < half + TILE_Z ? all.end : half + TILE_Z};
-}
-
 /* The tiles that a run's rows of nodes along z are in, by y, at the z-th node from the start of the first
- * tile, and where the rows begin there. There are tiles where the run reaches. */
+ * tile, and where the rows begin there. -1: no node of the run. */
 struct row_places {
   int32_t foot[MAX_SUPPORT], offset[MAX_SUPPORT];
 };
 
-ALWAYS_INLINE struct row_places row_places(const struct grid *g, int32_t cell, int z, int support)
+ALWAYS_INLINE struct row_places row_places(const struct grid *g, int32_t cell, int z)
 {
+  const int support = g->geometry.support;
   const int32_t y = g->cell_y[cell], *foot = &g->block_foot[4 * g->cell_block[cell]];
-  struct row_places at = {{0}, {0}};
-  for (int b = 0; b < support; b++) {
-    at.foot[b] = foot[2 * ((y % TILE_Y + b) / TILE_Y) + z / TILE_Z];
+  struct row_places at;
+  for (int b = 0; b < MAX_SUPPORT; b++) {
+    at.foot[b] = b < support ? foot[2 * ((y % TILE_Y + b) / TILE_Y) + z / TILE_Z] : -1;
     at.offset[b] = (y + b) % TILE_Y * TILE_Z * 4;
   }
   return at;
 }
 
-/* As span_load(), relative to a node in the middle of the first cell's, and only what the run reaches: what
- * else a register holds has no weight. The node must be in the middle along all axes: particles give such a
- * node a good part of their mass. A node at the edge may have next to none and a value of 1e8, beside which
- * single precision loses all digits of the others. */
+/* As span_load(), relative to a node in the middle of the first cell's. It must be in the middle along all
+ * axes: particles give such a node a good part of their mass. A node at the edge may have next to none and a
+ * value of 1e8, beside which single precision loses all digits of the others. */
 ALWAYS_INLINE void single_span_load(struct single_span *span, const struct grid *g, int32_t plane,
-                                    int32_t cell, struct reach reach, const double *field, int support)
+                                    int32_t cell, const double *field)
 {
   const int32_t(*tiles)[MAX_SUPPORT] = (const void *)&g->foot_tile[g->plane_foot[plane] * MAX_SUPPORT];
   const int middle = g->cell_z[cell] % TILE_Z + 1; /* along z, perhaps in the next tile */
-  struct row_places at = row_places(g, cell, middle, support);
+  struct row_places at = row_places(g, cell, middle);
   const double *row = field + (int64_t)tiles[at.foot[1]][1] * TILE_DOUBLES + at.offset[1];
   const quads base = quads_repeat(row + middle % TILE_Z * 4);
-  for (int half = 0; half < reach.end; half += TILE_Z) {
-    const struct reach part = reach_within(reach, half);
-    at = row_places(g, cell, half, support);
-    for (int a = 0; a < support; a++) {
+  double absent[TILE_Z * 4] __attribute__((aligned(64))); /* becomes zero */
+  for (int k = 0; k < TILE_Z * 4; k += 4 * QUADS) quads_store(absent + k, base);
+  for (int half = 0; half < SPAN_NODES; half += TILE_Z) {
+    at = row_places(g, cell, half);
+    for (int a = 0; a < g->geometry.support; a++) {
       const double *from[MAX_SUPPORT];
-      for (int b = 0; b < support; b++)
-        from[b] = field + (int64_t)tiles[at.foot[b]][a] * TILE_DOUBLES + at.offset[b];
-      for (int z = part.begin; z < part.end; z += QUADS) {
-        quads_single node[4] = {{0}}, turned[4];
-        for (int b = 0; b < support; b++) node[b] = quads_round(quads_load(from[b] + (z - half) * 4) - base);
-        quads_single_turn(node, turned);
-        for (int r = 0; r < 3; r++) quads_single_store(span->node[r][a][z], turned[1 + r]);
+      for (int b = 0; b < MAX_SUPPORT; b++) {
+        from[b] = absent;
+        if (at.foot[b] >= 0) from[b] = field + (int64_t)tiles[at.foot[b]][a] * TILE_DOUBLES + at.offset[b];
       }
-    }
-  }
-}
-
-/* Asks for the last row of nodes along y that a run reaches: the row of cells before it had the others. */
-ALWAYS_INLINE void prefetch_nodes(const struct grid *g, int32_t plane, int32_t cell, struct reach reach,
-                                  const double *field, int support)
-{
-  enum { LINE = 2 }; /* nodes */
-  const int last = support - 1;
-  const int32_t(*tiles)[MAX_SUPPORT] = (const void *)&g->foot_tile[g->plane_foot[plane] * MAX_SUPPORT];
-  for (int half = 0; half < reach.end; half += TILE_Z) {
-    const struct reach part = reach_within(reach, half);
-    const struct row_places at = row_places(g, cell, half, support);
-    for (int a = 0; a < support; a++) {
-      const double *from = field + (int64_t)tiles[at.foot[last]][a] * TILE_DOUBLES + at.offset[last];
-      for (int z = part.begin; z < part.end; z += LINE) __builtin_prefetch(from + (z - half) * 4);
+      for (int z = half; z < half + TILE_Z && z < SPAN_NODES; z += QUADS) {
+        quads node[4], turned[4];
+        for (int b = 0; b < MAX_SUPPORT; b++) node[b] = quads_load(from[b] + (z - half) * 4) - base;
+        quads_turn(node, turned);
+        for (int r = 0; r < 3; r++) quads_store_single(span->node[r][a][z], turned[1 + r]);
+      }
     }
   }
 }
@@ -408,36 +374,40 @@ ALWAYS_INLINE void single_scatter_squares(const struct single_records *rec, uint
     }
 }
 
-/* As span_begin(), of the nodes that are flushed or left to the next run. */
-ALWAYS_INLINE void sum_span_begin(struct sum_span *span, struct reach reach, bool continued, bool diagonal)
+/* As span_begin(). */
+ALWAYS_INLINE void sum_span_begin(struct sum_span *span, bool continued, bool diagonal)
 {
   for (int r = 0; r < (diagonal ? 4 : 3); r++)
     for (int a = 0; a < MAX_SUPPORT; a++) {
-      double(*node)[MAX_SUPPORT] = span->node[r][a];
-      if (continued) memcpy(node, node + TILE_Z, 4 * sizeof *node);
-      const int first = continued ? 4 : reach.begin;
-      vd_clear(node[first], 4 * (reach.end - first));
+      double *node = span->node[r][a][0];
+      if (continued)
+        memcpy(node, node + TILE_Z * 4, 4 * 4 * sizeof(double));
+      else
+        vd_clear(node, 4 * 4);
+      vd_clear(node + 4 * 4, (SPAN_NODES - 4) * 4);
     }
 }
 
 /* As span_flush(). */
 ALWAYS_INLINE void sum_span_flush(const struct sum_span *span, const struct grid *g, int32_t cell,
-                                  struct reach reach, int32_t foot_count, int support, bool diagonal,
-                                  double *q)
+                                  int32_t foot_count, bool continued, bool diagonal, double *q)
 {
-  for (int half = 0; half < reach.end; half += TILE_Z) {
-    const struct reach part = reach_within(reach, half);
-    const struct row_places at = row_places(g, cell, half, support);
-    for (int a = 0; a < support; a++) {
+  double unwanted[TILE_Z * 4] __attribute__((aligned(64)));
+  vd_clear(unwanted, TILE_Z * 4);
+  for (int half = 0; half < (continued ? TILE_Z : SPAN_NODES); half += TILE_Z) {
+    const struct row_places at = row_places(g, cell, half);
+    for (int a = 0; a < g->geometry.support; a++) {
       double *to[MAX_SUPPORT];
-      for (int b = 0; b < support; b++)
-        to[b] = q + ((int64_t)a * foot_count + at.foot[b]) * TILE_DOUBLES + at.offset[b];
-      for (int z = part.begin; z < part.end; z += QUADS) {
+      for (int b = 0; b < MAX_SUPPORT; b++) {
+        to[b] = unwanted;
+        if (at.foot[b] >= 0) to[b] = q + ((int64_t)a * foot_count + at.foot[b]) * TILE_DOUBLES + at.offset[b];
+      }
+      for (int z = half; z < half + TILE_Z && z < SPAN_NODES; z += QUADS) {
         quads component[4] = {{0}}, node[4];
         if (diagonal) component[0] = quads_load(span->node[SPAN_DIAGONAL][a][z]);
         for (int r = 0; r < 3; r++) component[1 + r] = quads_load(span->node[r][a][z]);
         quads_turn(component, node);
-        for (int b = 0; b < support; b++) {
+        for (int b = 0; b < MAX_SUPPORT; b++) {
           double *sum = to[b] + (z - half) * 4;
           quads_store(sum, quads_load(sum) + node[b]);
         }
@@ -475,17 +445,13 @@ ALWAYS_INLINE void mixed_pass(struct product *p, int32_t c, int32_t pass_end, in
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
   const float scale = (float)stencil_scale(&g->geometry, linear);
   const int32_t first = c, s = g->cell_start[c], n = g->cell_start[pass_end] - s;
-  for (int32_t k = c, run; k < pass_end; k = run) {
-    run = stencil_run_end(g, k, pass_end);
-    prefetch_nodes(g, p->plane, k, run_reach(g, k, run, support), p->in, support);
-  }
   for (int32_t i = 0; i < n; i += SINGLES) {
     prefetch_kept(t, s + n + i);
-    single_weigh(t, s + i, n - i, support, linear, p->rec + i / SINGLES);
+    single_weigh(t, s + i, support, linear, p->rec + i / SINGLES);
   }
   while (c < pass_end) {
     const int32_t run = stencil_run_end(g, c, pass_end);
-    single_span_load(&p->from, g, p->plane, c, run_reach(g, c, run, support), p->in, support);
+    single_span_load(&p->from, g, p->plane, c, p->in);
     for (; c < run; c++)
       single_gather_cell(p->rec, (uint32_t)(g->cell_start[c] - s), (uint32_t)(g->cell_start[c + 1] - s),
                          &p->from, g->cell_z[c] % TILE_Z, support);
@@ -497,17 +463,13 @@ ALWAYS_INLINE void mixed_pass(struct product *p, int32_t c, int32_t pass_end, in
   for (c = first; c < pass_end;) {
     const int32_t run = stencil_run_end(g, c, pass_end);
     const bool goes_on = stencil_goes_on(g, c, run, p->end);
-    struct reach reach = run_reach(g, c, run, support);
-    if (p->continued) reach.begin = 0;
-    if (goes_on) reach.end = SPAN_NODES;
-    sum_span_begin(&p->span, reach, p->continued, diagonal);
+    sum_span_begin(&p->span, p->continued, diagonal);
     for (int32_t k = c; k < run; k++) {
       const uint32_t begin = (uint32_t)(g->cell_start[k] - s), behind = (uint32_t)(g->cell_start[k + 1] - s);
       single_scatter_cell(p->rec, begin, behind, &p->span, g->cell_z[k] % TILE_Z, support);
       if (diagonal) single_scatter_squares(p->rec, begin, behind, &p->span, g->cell_z[k] % TILE_Z, support);
     }
-    if (goes_on) reach.end = TILE_Z;
-    sum_span_flush(&p->span, g, c, reach, p->foot_count, support, diagonal, p->q);
+    sum_span_flush(&p->span, g, c, p->foot_count, goes_on, diagonal, p->q);
     p->continued = goes_on;
     c = run;
   }
