@@ -67,7 +67,7 @@ for rate in 400 63 50; do
 done
 
 # Steps in halves pass multiples of 20: a checkpoint comes right behind each.
-expect 0 1 halves.log s.yml --output halves --set integrator.max_iterations=4 --set checkpoint.steps=20 --set checkpoint.keep=1000
+expect 0 1 halves.log s.yml --output halves --set 'time={end: 0.05, frame_rate: 160, step: 4e-4}' --set integrator.max_iterations=4 --set checkpoint.steps=20 --set checkpoint.keep=1000
 awk -F, 'NR > 1 { n += $7 } END { exit !(n > 50) }' halves/history.csv || fail "halves: hardly a step was halved"
 steps=$(tail -n 1 halves/history.csv | cut -d, -f1)
 count=$(find halves/checkpoints -name 'checkpoint_*.h5' | wc -l)
