@@ -76,7 +76,7 @@ int levelset_writer_close(struct levelset_writer *w, bool commit, struct error *
   if (w->file >= 0) {
     if (commit && !hdf5_put_i64(w->file, "keys", w->count))
       code = hdf5_error(err, FIRN_EIO, "cannot write %s", w->target);
-    if (H5Fclose(w->file) < 0 && !code) code = hdf5_error(err, FIRN_EIO, "cannot write %s", w->target);
+    if (!hdf5_close_written(w->file) && !code) code = hdf5_error(err, FIRN_EIO, "cannot write %s", w->target);
   }
   if (commit && !code)
     code = file_commit(w->temp, w->target, err);

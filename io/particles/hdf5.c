@@ -81,6 +81,30 @@ hid_t hdf5_open(const char *path, struct error *err)
   return file;
 }
 
+/* HDF5's own mark that it was started. */
+extern hbool_t H5_libinit_g __attribute__((weak));
+
+static int forget_hdf5(MPI_Comm comm, int key, void *value, void *state)
+{
+  (void)comm, (void)key, (void)value, (void)state;
+  if (&H5_libinit_g) H5_libinit_g = false;
+  return MPI_SUCCESS;
+}
+
+/* HDF5 keeps the identifier of a file that it could not close, although the file's memory is freed, and
+ * follows it when it ends itself within MPI_Finalize(): the run would end with SIGSEGV in place of its exit
+ * code. Attributes of MPI_COMM_SELF are deleted there, the last one first, so that ours comes before HDF5's
+ * and tells it that there is nothing to end. */
+bool hdf5_close_written(hid_t file)
+{
+  if (H5Fclose(file) >= 0) return true;
+  int key;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_hdf5, &key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Comm_free_keyval(&key);
+  return false;
+}
+
 bool hdf5_has_format(const char *path, const char *format)
 {
   struct hdf5_silence silence;

@@ -25,6 +25,10 @@ int hdf5_error(struct error *err, int code, const char *format, ...) __attribute
  * cannot. */
 hid_t hdf5_open(const char *path, struct error *err);
 
+/* Closes a file that was written. False where the system does not let HDF5 write the rest: the process can go
+ * on and end all the same. */
+bool hdf5_close_written(hid_t file);
+
 /* Whether the file at path is HDF5 that can be read and says in its attribute `format` that it is this one.
  */
 bool hdf5_has_format(const char *path, const char *format);

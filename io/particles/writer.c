@@ -145,7 +145,7 @@ static int create_structure(struct writer *w, struct error *err)
   H5Pclose(creation);
   H5Pclose(access);
   bool fine = file >= 0 && fill_structure(w, file);
-  if (file >= 0) fine = H5Fclose(file) >= 0 && fine;
+  if (file >= 0) fine = hdf5_close_written(file) && fine;
   return fine ? FIRN_OK : hdf5_error(err, FIRN_EIO, "cannot write %s", w->plan->target);
 }
 
@@ -275,7 +275,7 @@ static int write_through_mpi(struct writer *w, struct error *err)
     fine = write_compressed(w, file, transfer, c) && fine;
   if (file >= 0) {
     fine = H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0 && fine;
-    fine = H5Fclose(file) >= 0 && fine;
+    fine = hdf5_close_written(file) && fine;
   }
   H5Pclose(transfer);
   H5Pclose(access);

@@ -13,7 +13,9 @@
 #include "support/skip.h"
 
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static struct comm world;
@@ -408,6 +410,28 @@ static void check_stale(const char *output)
   mem_free(frames);
 }
 
+/* A file that stops to grow while HDF5 writes it: HDF5 could not end within MPI_Finalize() then, which ends
+ * this test. */
+static void check_unclosed(const char *folder)
+{
+  char *path = file_join(folder, "unclosed.h5"), text[20000] = {0};
+  struct hdf5_silence silence;
+  struct rlimit before, tight;
+  CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  tight = before;
+  tight.rlim_cur = 4096;
+  signal(SIGXFSZ, SIG_IGN);
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  memset(text, '#', sizeof text - 1);
+  CHECK(file >= 0 && hdf5_put_text(file, "text", text));
+  CHECK(setrlimit(RLIMIT_FSIZE, &tight) == 0);
+  hdf5_silence_begin(&silence);
+  CHECK(!hdf5_close_written(file));
+  hdf5_silence_end(&silence);
+  CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  mem_free(path);
+}
+
 int main(int argc, char **argv)
 {
   check_begin(&argc, &argv);
@@ -434,6 +458,7 @@ int main(int argc, char **argv)
     check_damage(together);
     check_series(&scene, 6, 5 * (FRAME_COLUMNS - 1) + 2);
     check_stale(together);
+    check_unclosed(folder);
   }
   check_failures(&scene, together);
   MPI_Barrier(world.mpi);
