@@ -86,6 +86,7 @@ same_run() { # A B: frames, last state and history of two finished runs
 start() {
   local ranks=$1 log=$2
   shift 2
+  : >"$log" # now: what an earlier run left there is no sign that this one has begun
   "$mpiexec" -n "$ranks" "$firn" run "$@" >"$log" 2>&1 </dev/null &
   launcher=$!
 }
