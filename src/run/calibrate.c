@@ -72,8 +72,8 @@ static double time_pair(const struct kernels *kernels)
 
 /* A unit of counted work over a particle's pair, as measured with AVX-512 (docs/measuring.md). Steps with a
  * solve keep more of each particle. */
-static const double explicit_of_pair = 0.128, implicit_of_pair = 0.24, serial_of_pair = 0.018,
-                    product_of_pair = 0.138;
+static const double explicit_of_pair = 0.085, implicit_of_pair = 0.103, serial_of_pair = 0.018,
+                    product_of_pair = 0.062;
 
 struct model_speed calibrate(bool implicit)
 {
