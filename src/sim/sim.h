@@ -109,7 +109,7 @@ struct sim_clock {
   int64_t step;  /* taken, halves counted one by one */
   int64_t frame; /* last one reached */
   bool on_frame;
-  double trusted; /* s: automatic steps are no longer than this for now, since a longer one was cut; 0: any */
+  double trusted; /* s: limit of automatic steps after one that was cut (learn_step()); 0: none */
 };
 
 struct sim;
