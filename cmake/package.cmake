@@ -14,7 +14,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, fonts-dejavu-core")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "slurm-client, paraview, libopenmpi-dev, libhdf5-openmpi-dev, libhwloc-dev, libyaml-dev, libxxhash-dev, libcairo2-dev, zlib1g-dev, ffmpeg")
+# The Python package comes along; what it imports is there if the user wants Python.
+set(CPACK_DEBIAN_PACKAGE_PROVIDES "python3-firn (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-numpy, python3-h5py")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-mpi4py, python3-matplotlib, slurm-client, paraview, libopenmpi-dev, libhdf5-openmpi-dev, libhwloc-dev, libyaml-dev, libxxhash-dev, libcairo2-dev, zlib1g-dev, ffmpeg")
 
 set(CPACK_SOURCE_GENERATOR TGZ)
 set(CPACK_SOURCE_PACKAGE_FILE_NAME firn-${PROJECT_VERSION})

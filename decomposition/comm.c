@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 void comm_start(struct comm *comm, int *argc, char ***argv)
 {
@@ -17,6 +18,36 @@ void comm_start(struct comm *comm, int *argc, char ***argv)
   setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "recursive_doubling", 0);
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   comm_create(comm, MPI_COMM_WORLD);
+}
+
+bool comm_begin_mpi(void)
+{
+  int running, provided;
+  MPI_Initialized(&running);
+  if (!running) MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+  return !running;
+}
+
+void comm_end_mpi(void)
+{
+  int over;
+  MPI_Finalized(&over);
+  if (!over) MPI_Finalize();
+}
+
+MPI_Comm comm_world(void)
+{
+  return MPI_COMM_WORLD;
+}
+
+MPI_Comm comm_self(void)
+{
+  return MPI_COMM_SELF;
+}
+
+MPI_Comm comm_from_fortran(int handle)
+{
+  return MPI_Comm_f2c(handle);
 }
 
 void comm_stop(struct comm *comm)
@@ -33,6 +64,12 @@ void comm_create(struct comm *comm, MPI_Comm parent)
   comm->threads = 1;
   comm->memories = 0;
   comm->thread_least = 0;
+  comm->traffic = mem_alloc(1, sizeof *comm->traffic);
+}
+
+void comm_alone(struct comm *comm)
+{
+  *comm = (struct comm){.mpi = MPI_COMM_NULL, .size = 1, .threads = 1};
   comm->traffic = mem_alloc(1, sizeof *comm->traffic);
 }
 
@@ -68,19 +105,49 @@ void comm_abort(int code)
   MPI_Abort(MPI_COMM_WORLD, code);
 }
 
+/* Codes are negative, so the worst is the least, and MINLOC breaks ties in favour of the lowest rank. */
+struct verdict {
+  int code, rank;
+};
+
+/* Brings the worst rank's message to all. */
+static int spread_verdict(const struct comm *comm, const struct verdict *worst, struct error *err)
+{
+  if (worst->code == FIRN_OK) return FIRN_OK;
+  struct error agreed = {.code = worst->code};
+  if (comm->rank == worst->rank && err) memcpy(agreed.text, err->text, sizeof agreed.text);
+  MPI_Bcast(agreed.text, (int)sizeof agreed.text, MPI_CHAR, worst->rank, comm->mpi);
+  if (err) *err = agreed;
+  return worst->code;
+}
+
 int comm_agree(const struct comm *comm, int code, struct error *err)
 {
-  /* Codes are negative, so the worst is the least, and MINLOC breaks ties in favour of the lowest rank. */
-  struct {
-    int code, rank;
-  } mine = {code, comm->rank}, worst;
+  struct verdict mine = {code, comm->rank}, worst;
+  if (comm->mpi == MPI_COMM_NULL) return code;
   MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, comm->mpi);
-  if (worst.code == FIRN_OK) return FIRN_OK;
-  struct error agreed = {.code = worst.code};
-  if (comm->rank == worst.rank && err) memcpy(agreed.text, err->text, sizeof agreed.text);
-  MPI_Bcast(agreed.text, (int)sizeof agreed.text, MPI_CHAR, worst.rank, comm->mpi);
-  if (err) *err = agreed;
-  return worst.code;
+  return spread_verdict(comm, &worst, err);
+}
+
+bool comm_agree_within(const struct comm *comm, double patience, int *code, struct error *err)
+{
+  struct verdict mine = {*code, comm->rank}, worst;
+  MPI_Request request;
+  int done = 0;
+  if (comm->mpi == MPI_COMM_NULL) return true;
+  MPI_Iallreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, comm->mpi, &request);
+  if (*code == FIRN_OK) {
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    done = 1;
+  }
+  const double until = timer_now() + patience;
+  const struct timespec moment = {.tv_nsec = 1000000};
+  while (!done && timer_now() < until) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (!done) nanosleep(&moment, NULL);
+  }
+  if (done) *code = spread_verdict(comm, &worst, err);
+  return done;
 }
 
 void comm_broadcast(const struct comm *comm, void *bytes, size_t size)
@@ -100,6 +167,7 @@ void comm_broadcast_text(const struct comm *comm, char **text)
 
 static void allreduce(const struct comm *comm, void *values, int count, MPI_Datatype type, MPI_Op op)
 {
+  if (comm->mpi == MPI_COMM_NULL) return;
   const double begin = comm_wait_begin();
   MPI_Allreduce(MPI_IN_PLACE, values, count, type, op, comm->mpi);
   comm_wait_end(comm, WAIT_ALL, 8 * (int64_t)count, begin); /* all types here have 8 bytes */
@@ -123,6 +191,7 @@ void comm_sum_i64(const struct comm *comm, int64_t *values, int count)
 int64_t comm_exscan_i64(const struct comm *comm, int64_t value)
 {
   int64_t before = 0;
+  if (comm->mpi == MPI_COMM_NULL) return 0;
   MPI_Exscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, comm->mpi);
   return comm->rank == 0 ? 0 : before; /* MPI leaves rank 0's result undefined */
 }

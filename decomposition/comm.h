@@ -10,6 +10,7 @@
 #include "base/timeline.h"
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,8 +41,19 @@ struct comm {
 void comm_start(struct comm *comm, int *argc, char ***argv);
 void comm_stop(struct comm *comm);
 
+/* For libfirn in a program of another language: starts MPI if nobody has, which returns true; ends it. */
+bool comm_begin_mpi(void);
+void comm_end_mpi(void);
+MPI_Comm comm_world(void);
+MPI_Comm comm_self(void);
+MPI_Comm comm_from_fortran(int handle);
+
 void comm_create(struct comm *comm, MPI_Comm parent);
 void comm_destroy(struct comm *comm);
+
+/* A process by itself, for a command that starts no MPI: one rank, for which comm_agree(), comm_max(),
+ * comm_min() and the sums below are the identity. No other call may get it, except comm_destroy(). */
+void comm_alone(struct comm *comm);
 
 /* Around a call that waits for other ranks; bytes are what this rank sends in it. Not collective. */
 static inline double comm_wait_begin(void)
@@ -58,6 +70,11 @@ void comm_abort(int code);
 
 /* All ranks come out with the worst code of any, and with the message of the lowest rank that had it. */
 int comm_agree(const struct comm *comm, int code, struct error *err);
+
+/* The same after a call of a library that one rank may fail in while others wait there for it for ever. A
+ * rank that failed gives the others `patience` s; false if they did not come: then MPI is of no more use, and
+ * the process has to end. *code becomes the agreed one. */
+bool comm_agree_within(const struct comm *comm, double patience, int *code, struct error *err);
 
 /* Rank 0's bytes to all. */
 void comm_broadcast(const struct comm *comm, void *bytes, size_t size);

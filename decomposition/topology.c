@@ -4,8 +4,10 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/places.h"
 
 #include <hwloc.h>
+#include <limits.h>
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,6 +60,16 @@ static void machine_add(struct machine *m, hwloc_obj_t core, hwloc_const_cpuset_
   m->set[m->count++] = mine;
 }
 
+/* The units of OpenMP's places; false if OpenMP binds nothing. */
+static bool find_places(hwloc_cpuset_t allowed)
+{
+  uint64_t units[PLACES_WORDS];
+  if (places_union(units) == 0) return false;
+  for (unsigned k = 0; k < PLACES_UNITS; k++)
+    if (units[k / 64] >> k % 64 & 1) hwloc_bitmap_set(allowed, k);
+  return true;
+}
+
 /* Cores in the order of the machine's tree: neighbours in it share caches and memory. */
 static struct machine *machine_create(void)
 {
@@ -68,7 +80,8 @@ static struct machine *machine_create(void)
   }
   if (hwloc_topology_load(m->topology)) return m;
   hwloc_cpuset_t allowed = hwloc_bitmap_alloc();
-  if (hwloc_get_cpubind(m->topology, allowed, HWLOC_CPUBIND_PROCESS)) hwloc_bitmap_fill(allowed);
+  if (!find_places(allowed) && hwloc_get_cpubind(m->topology, allowed, HWLOC_CPUBIND_PROCESS))
+    hwloc_bitmap_fill(allowed);
   const int all = hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_CORE);
   m->node_cores = all > 0 ? all : 0;
   m->set = mem_alloc((size_t)m->node_cores, sizeof *m->set);
@@ -110,17 +123,25 @@ static struct neighbours neighbours_of(const struct place *places, int count, in
   return g;
 }
 
-/* Why threads are not bound; NULL if they shall be. */
+static const char bound_by_openmp[] = "bound by OpenMP, as its variables ask";
+
+static bool openmp_binds(void)
+{
+  return omp_get_proc_bind() != omp_proc_bind_false && omp_get_num_places() > 0;
+}
+
+/* Why threads are not bound here; NULL if they shall be. */
 static const char *reason_not_to(const struct machine *m, const struct neighbours *g, enum binding binding)
 {
   if (binding == BIND_NONE) return "not bound";
+  if (binding == BIND_AUTO && openmp_binds() && g->ranks == 1 && g->apart) return bound_by_openmp;
+  if (binding == BIND_AUTO && !openmp_binds() && getenv("OMP_PROC_BIND"))
+    return "not bound (OMP_PROC_BIND says so)";
   if (m->count == 0) return "not bound (the cores are not known)";
   if (!g->apart) return "not bound (the launcher's sets of cores overlap)";
   if (g->threads > m->count) return "not bound (more threads than cores)";
-  if (binding == BIND_CORE) return NULL;
+  if (binding == BIND_CORE || openmp_binds()) return NULL;
   /* Cores that we neither fill nor were given alone may be another program's first choice as well. */
-  if (getenv("OMP_PROC_BIND") || getenv("OMP_PLACES") || getenv("GOMP_CPU_AFFINITY"))
-    return "bound as OpenMP's variables say";
   if (g->threads < m->count && m->count == m->node_cores) return "not bound (cores to spare)";
   return NULL;
 }
@@ -129,6 +150,16 @@ static const char *reason_not_to(const struct machine *m, const struct neighbour
 static hwloc_cpuset_t core_of(const struct machine *m, const struct neighbours *g, int t)
 {
   return m->set[(int64_t)m->count * (g->threads_before + t) / g->threads];
+}
+
+/* OpenMP knows one process: it puts the threads of ranks that were left the same cores on the same places. */
+static void release_threads(const struct machine *m, int threads)
+{
+  hwloc_cpuset_t all = hwloc_bitmap_alloc();
+  for (int k = 0; k < m->count; k++) hwloc_bitmap_or(all, all, m->set[k]);
+#pragma omp parallel num_threads(threads)
+  hwloc_set_cpubind(m->topology, all, HWLOC_CPUBIND_THREAD);
+  hwloc_bitmap_free(all);
 }
 
 static bool bind_threads(const struct machine *m, const struct neighbours *g, int threads)
@@ -145,6 +176,26 @@ static void name_cores(const struct machine *m, const struct neighbours *g, int 
   hwloc_cpuset_t all = hwloc_bitmap_alloc();
   for (int t = 0; t < threads; t++) hwloc_bitmap_or(all, all, core_of(m, g, t));
   hwloc_bitmap_list_snprintf(out, 64, all);
+  hwloc_bitmap_free(all);
+}
+
+/* The same for threads that OpenMP has bound. Warns if two of them share a unit. */
+static void name_openmp_cores(const struct machine *m, int threads, char out[64])
+{
+  hwloc_cpuset_t all = hwloc_bitmap_alloc();
+#pragma omp parallel num_threads(threads)
+  {
+    hwloc_cpuset_t mine = hwloc_bitmap_alloc();
+    hwloc_get_cpubind(m->topology, mine, HWLOC_CPUBIND_THREAD);
+#pragma omp critical
+    hwloc_bitmap_or(all, all, mine);
+    hwloc_bitmap_free(mine);
+  }
+  hwloc_bitmap_list_snprintf(out, 64, all);
+  if (hwloc_bitmap_weight(all) < threads)
+    log_warn("OpenMP's variables put %d threads of a rank on %d processing unit%s (%s); unset OMP_PROC_BIND, "
+             "OMP_PLACES and GOMP_CPU_AFFINITY, or give more places",
+             threads, hwloc_bitmap_weight(all), hwloc_bitmap_weight(all) == 1 ? "" : "s", out);
   hwloc_bitmap_free(all);
 }
 
@@ -193,6 +244,18 @@ static int count_memories(const struct machine *m)
   return count > 0 ? count : 0;
 }
 
+/* Cores that Slurm gives each task (-c), or INT_MAX. Without an affinity plugin no mask shows them. Slurm may
+ * count hardware threads as CPUs, so these are turned into cores. */
+static int slurm_cores(const struct machine *m)
+{
+  const char *text = getenv("SLURM_CPUS_PER_TASK");
+  const int cpus = text ? atoi(text) : 0,
+            given = getenv("SLURM_CPUS_ON_NODE") ? atoi(getenv("SLURM_CPUS_ON_NODE")) : 0;
+  if (cpus < 1 || m->node_cores < 1) return INT_MAX;
+  const int per_core = given > m->node_cores ? (given + m->node_cores - 1) / m->node_cores : 1;
+  return cpus / per_core > 1 ? cpus / per_core : 1;
+}
+
 char *topology_plan(struct comm *comm, int wanted, enum binding binding)
 {
   struct machine *machine = machine_create();
@@ -203,7 +266,8 @@ char *topology_plan(struct comm *comm, int wanted, enum binding binding)
   MPI_Comm_rank(node, &mine);
   struct place *places = mem_alloc((size_t)local, sizeof *places), place = {.cores = machine->cores};
   MPI_Allgather(&place, sizeof place, MPI_BYTE, places, sizeof place, MPI_BYTE, node);
-  const int share = machine->count / neighbours_of(places, local, mine).ranks;
+  const int left = machine->count / neighbours_of(places, local, mine).ranks, tasks = slurm_cores(machine);
+  const int share = left < tasks ? left : tasks;
   comm->memories = count_memories(machine);
   comm->thread_least = wanted > 0 ? 0 : THREAD_LEAST;
   comm->threads = place.threads = wanted > 0 ? wanted : share > 1 ? share : 1;
@@ -213,6 +277,10 @@ char *topology_plan(struct comm *comm, int wanted, enum binding binding)
   if (!reason && !bind_threads(machine, &beside, comm->threads)) reason = "not bound (the system refuses)";
   char names[64] = "";
   if (!reason) name_cores(machine, &beside, comm->threads, names);
+  if (reason == bound_by_openmp)
+    name_openmp_cores(machine, comm->threads, names);
+  else if (reason && openmp_binds() && machine->count)
+    release_threads(machine, comm->threads);
   if (reason && binding == BIND_CORE) log_warn("--bind core: %s", reason);
   char *line = describe(comm, node, machine->node_cores, reason ? reason : "bound", names);
   MPI_Comm_free(&node);

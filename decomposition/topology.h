@@ -13,7 +13,8 @@ enum binding {
 int binding_by_name(const char *name, enum binding *out, struct error *err);
 
 /* Collective. Sets comm->threads: `wanted`, or for 0 the cores that this rank may use: those that the
- * launcher or Slurm left it, shared out evenly among the ranks of a node that were left the same ones. Then
+ * launcher or Slurm left it, shared out evenly among the ranks of a node that were left the same ones, and at
+ * most SLURM_CPUS_PER_TASK. Places of OpenMP (OMP_PLACES and the like) count as the cores it may use. Then
  * binds the calling thread and the OpenMP threads it will have, inside these cores; never two threads of the
  * node's ranks to one core, so not at all where they are more than the cores, or where ranks were left sets
  * that overlap. Returns a one-line map for the log on rank 0 (to be freed with mem_free()), NULL elsewhere.

@@ -283,7 +283,7 @@ int file_check_replaceable(const char *path, bool known, const char *what, struc
   struct stat status;
   if (known || stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) return FIRN_OK;
   return error_set(err, FIRN_EINPUT,
-                   "%s is there and is not %s, so it stays: give another name, or remove it", path, what);
+                   "refusing to overwrite %s: it is not %s; give another name, or remove it", path, what);
 }
 
 int file_hash(const char *path, size_t most, uint64_t *hash, struct error *err)

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char beginning[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+
 enum { TAG_SPANS = 41, PIECE = 1 << 14, NAMES = 64, NAME = 32, HOST = 64 };
 
 struct wire_head { /* what a rank sends first */
@@ -160,6 +162,12 @@ static int finish(FILE *file, const char *temp, const char *path, struct error *
   return error_set(err, FIRN_EIO, "cannot write the trace %s: %s", path, strerror(reason));
 }
 
+int timeline_check_path(const char *path, struct error *err)
+{
+  return file_check_replaceable(path, file_begins_with(path, beginning, sizeof beginning - 1), "a trace",
+                                err);
+}
+
 int timeline_write(const struct comm *comm, const struct timeline_clock *clock, const char *path,
                    struct error *err)
 {
@@ -168,16 +176,16 @@ int timeline_write(const struct comm *comm, const struct timeline_clock *clock, 
   const double drift = passed > 0.0 ? (offset - clock->offset) / passed : 0.0;
   const struct correction correction = {clock, fmax(-MOST_DRIFT, fmin(MOST_DRIFT, drift))};
   char *temp = comm->rank == 0 ? file_temp_name(path, 0) : NULL;
-  struct carrier carrier = {.comm = comm, .file = temp ? fopen(temp, "we") : NULL};
-  int code = FIRN_OK;
-  if (temp && !carrier.file)
+  int code = temp ? timeline_check_path(path, err) : FIRN_OK;
+  struct carrier carrier = {.comm = comm, .file = temp && !code ? fopen(temp, "we") : NULL};
+  if (!code && temp && !carrier.file)
     code = error_set(err, FIRN_EIO, "cannot write the trace %s: %s", path, strerror(errno));
   code = comm_agree(comm, code, err);
   if (!code) {
     struct wire_head *head = mem_alloc(1, sizeof *head);
     carrier.spans = mem_alloc(PIECE, sizeof *carrier.spans);
     describe(t, head);
-    if (carrier.file) fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", carrier.file);
+    if (carrier.file) fputs(beginning, carrier.file);
     for (int rank = 0; rank < comm->size; rank++) carry_rank(&carrier, rank, t, head, &correction);
     mem_free(carrier.spans);
     mem_free(head);

@@ -17,6 +17,9 @@ struct timeline_clock {
 /* Collective. */
 struct timeline_clock timeline_clock_take(const struct comm *comm);
 
+/* An error if a file is at path that is not a trace. Not collective. */
+int timeline_check_path(const char *path, struct error *err);
+
 /* Collective: rank 0 writes what comm->traffic->timeline of every rank holds. */
 int timeline_write(const struct comm *comm, const struct timeline_clock *clock, const char *path,
                    struct error *err);

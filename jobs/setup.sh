@@ -37,7 +37,12 @@ FIRN_TEST_NEEDS=(
   "libclang-rt-14-dev : file /usr/lib/llvm-14/lib/clang/14.0.6/lib/linux"
   "slurm-wlm : command sbatch /usr/sbin/slurmctld /usr/sbin/slurmd"
   "munge : command munge /usr/sbin/munged"
+  "python3 : command python3"
   "python3-h5py : file /usr/lib/python3/dist-packages/h5py"
+  "python3-mpi4py : file /usr/lib/python3/dist-packages/mpi4py"
+  "python3-matplotlib : file /usr/lib/python3/dist-packages/matplotlib"
+  "python3-setuptools : file /usr/lib/python3/dist-packages/setuptools"
+  "python3-pip : file /usr/lib/python3/dist-packages/pip"
 )
 # Asked for with FIRN_OPENVDB=1: what `firn export` writes VDB files with, and a C++ compiler comes with build-essential.
 [ -z "${FIRN_OPENVDB:-}" ] || FIRN_NEEDS+=("libopenvdb-dev : file /usr/include/openvdb/openvdb.h" "libboost-dev : file /usr/include/boost/version.hpp")
@@ -51,6 +56,7 @@ FIRN_PICTURE_NEEDS=(
 FIRN_NIGHTLY_NEEDS=(
   "debootstrap : command debootstrap"
   "dpkg-dev : command dpkg-shlibdeps"
+  "clang-tidy-14 : command clang-tidy-14"
   "file : command file"
   "gcc-aarch64-linux-gnu : command aarch64-linux-gnu-gcc"
   "qemu-user-static : command qemu-aarch64-static"

@@ -12,15 +12,23 @@ study_uses_slurm() {
   [ -z "${FIRN_HERE:-}" ] && command -v sbatch >/dev/null && sinfo >/dev/null 2>&1
 }
 
-study_folder() { # ARGUMENTS...: what follows -o
+study_folder() { # ARGUMENTS...: what follows -o, as a word that no command takes for an option
+  local folder=
   while [ $# -gt 0 ] && [ "$1" != -- ]; do
     case $1 in
-      -o | --output) echo "${2:-}" && return ;;
-      -o?*) echo "${1#-o}" && return ;;
-      --output=*) echo "${1#*=}" && return ;;
+      -o | --output) folder=${2:-} && break ;;
+      -o?*) folder=${1#-o} && break ;;
+      --output=*) folder=${1#*=} && break ;;
     esac
     shift
   done
+  case $folder in -*) folder=./$folder ;; esac
+  printf '%s\n' "$folder"
+}
+
+# One word for the shell that sbatch --wrap starts, whatever is in it.
+study_quote() { # WORD
+  printf "'%s'" "${1//\'/\'\\\'\'}"
 }
 
 # Runs FIRST to LAST of a study; prints the number of the job.
@@ -28,15 +36,16 @@ study_submit() { # FOLDER RUNS SBATCH-OPTIONS...
   local folder=$1 runs=$2
   shift 2
   # shellcheck disable=SC2086 # options are words on purpose
-  sbatch --parsable --array="$runs" -o "$folder/run_%a.log" ${FIRN_SBATCH:-} "$@" "$study_jobs/firn.slurm" --study "$folder" | cut -d';' -f1
+  sbatch --parsable --array="$runs" -o "${folder//%/%%}/run_%a.log" ${FIRN_SBATCH:-} "$@" "$study_jobs/firn.slurm" --study "$folder" | cut -d';' -f1
 }
 
 study_collect_after() { # FOLDER JOBS...
   local folder=$1 after
   shift
   after=$(IFS=: && echo "$*")
-  sbatch --parsable -n 1 -J firn-collect --dependency="afterany:$after" -o "$folder/collect.log" --wrap "'$FIRN' study collect '$folder'" >/dev/null
-  echo "submitted: jobs $*; their table will be $folder/results.csv, or call: $FIRN study collect $folder"
+  sbatch --parsable -n 1 -J firn-collect --dependency="afterany:$after" -o "${folder//%/%%}/collect.log" \
+    --wrap "$(study_quote "$FIRN") study collect $(study_quote "$folder")" >/dev/null
+  echo "submitted: jobs $*; their table will be $folder/results.csv, or call: $(study_quote "$FIRN") study collect $(study_quote "$folder")"
 }
 
 study_run_here() { # FOLDER

@@ -2,14 +2,14 @@
 # The static checks: what a reviewer would find by reading, found by a machine in seconds.
 #   tests/check.sh [BUILD [CHECK...]]   BUILD is a configured build folder, default build/release (its include paths are used);
 #                                       CHECK is one of format, headers, mpi, layers, leftovers,
-#                                       scripts, names, default all
+#                                       scripts, names, links, default all
 # Every check prints its complaints as "file: reason"; the exit code is 1 if there was any. Warnings as errors
 # take longer and are a test of their own (tests/warnings.sh).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 build=${1:-build/release}
 checks=("${@:2}")
-[ ${#checks[@]} -gt 0 ] || checks=(format headers mpi layers leftovers scripts names)
+[ ${#checks[@]} -gt 0 ] || checks=(format headers mpi layers leftovers scripts names links)
 # shellcheck source=tests/skip.sh
 . tests/skip.sh
 failures=$(mktemp) || exit 1
@@ -69,12 +69,12 @@ check_headers() {
     while read -r line; do complain "$line"; done
 }
 
-# MPI lives in decomposition/ and io/. The public header takes a communicator, and src/api.c hands it on: the type, no more.
+# MPI lives in decomposition/ and io/. The public header takes a communicator, and src/api hands it on: the type, no more.
 check_mpi() {
   local file allowed
   find src include \( -name '*.c' -o -name '*.h' \) -type f | LC_ALL=C sort | while read -r file; do
     case $file in
-      include/firn/firn.h | src/api.c) allowed='s/\bMPI_Comm\b//g; s/<mpi\.h>//' ;;
+      include/firn/firn.h | src/api/*) allowed='s/\bMPI_Comm\b//g; s/<mpi\.h>//' ;;
       *) allowed='' ;;
     esac
     code_of "$file" | sed "$allowed" | grep -E '\bMPI_[A-Za-z]|<mpi\.h>' | while read -r line; do
@@ -97,7 +97,7 @@ layer_of() {
     src/seeding/*) echo 8 ;;
     src/sim/*) echo 9 ;;
     src/run/* | src/render/*) echo 10 ;;
-    src/commands/* | src/api.c) echo 11 ;;
+    src/commands/* | src/api/*) echo 11 ;;
     *) complain "$1: in no folder of the layers" ;;
   esac
 }
@@ -137,12 +137,39 @@ check_scripts() {
   done
 }
 
+# The pages: those of the top folder, docs/, docs/dev/ and scenes/.
+pages() {
+  find . -maxdepth 1 -name '*.md' -type f | sed 's|^\./||'
+  find docs scenes -name '*.md' -type f
+}
+
 # A file that a page or a comment names is there. Tests make files of their own and are left out.
 check_names() {
-  local name file
-  { sources '*.c' '*.h' | grep -v '^tests/'; ls docs/*.md README.md scenes/README.md; } | xargs grep -n -o -H -E \
+  local name file line
+  { sources '*.c' '*.h' | grep -v '^tests/'; pages; } | LC_ALL=C sort | xargs grep -n -o -H -E \
     '\b(src|io|decomposition|tests|docs|jobs)/[A-Za-z0-9_/-]+\.(c|h|md|sh|py|yml)\b' | while IFS=: read -r file line name; do
     [ -e "$name" ] || [ -e "src/$name" ] || complain "$file:$line: names $name, which does not exist"
+  done
+}
+
+# A heading as the anchor that GitHub makes of it.
+anchors_of() { # PAGE
+  sed -n '/^ *```/,/^ *```/d; s/^##* *//p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# Links between pages lead to files and headings that exist.
+check_links() {
+  local file line target path anchor
+  pages | LC_ALL=C sort | while read -r file; do
+    grep -n -o -E '\]\([^) ]+\)' "$file" | sed 's/](\(.*\))/\1/' | while IFS=: read -r line target; do
+      case $target in http://* | https://* | mailto:*) continue ;; esac
+      path=${target%%#*}
+      anchor=${target#"$path"}
+      path=${path:+$(dirname "$file")/$path}
+      [ -e "${path:-$file}" ] || { complain "$file:$line: links to $target, which does not exist" && continue; }
+      [ -z "$anchor" ] || anchors_of "${path:-$file}" | grep -q -x -F -e "${anchor#\#}" ||
+        complain "$file:$line: links to $target, and there is no such heading"
+    done
   done
 }
 

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# clang builds the same tree as GCC, without warnings, and the fuzz targets, which need it: into build/clang. What was
-# built before is not built again, so it is quick after the first time.
-#   tests/clang.sh [BUILD_TYPE=Debug] [CLANG]
-# Debug is without optimisation and finds what clang refuses in a quarter of the time.
+# clang takes the same tree as GCC without warnings, and the fuzz targets, which need it.
+#   tests/clang.sh [BUILD_TYPE] [CLANG]
+# Without a build type it reads each file as a debug build would, and makes nothing of it. With one (Debug, Release) it builds firn and
+# the fuzz targets into build/clang-BUILD_TYPE.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-type=${1:-Debug}
+# shellcheck source=tests/read_files.sh
+. tests/read_files.sh
+type=${1:-}
 build=build/clang-${type,,}
-cmake -S . -B "$build" -DCMAKE_C_COMPILER="${2:-clang-14}" -DCMAKE_BUILD_TYPE="$type" -DFIRN_WERROR=ON >/dev/null
+[ -n "$type" ] || build=build/clang-read
+cmake -S . -B "$build" -DCMAKE_C_COMPILER="${2:-clang-14}" -DCMAKE_BUILD_TYPE="${type:-Debug}" -DFIRN_WERROR=ON >/dev/null
+if [ -z "$type" ]; then
+  read_files "$build"
+  exit
+fi
 cmake --build "$build" --parallel 2 --target firn_command fuzz_scene fuzz_files
 "$build"/firn --version

@@ -32,7 +32,8 @@ tests/check.sh build/release
 cmake --build --preset release --parallel "$(nproc)"
 
 code=0
-ctest --test-dir build/release -j2 --output-on-failure --no-tests=error "${selection[@]}" || code=$?
+# Two places more than cores: many tests mostly wait, for starts, ends and the disk.
+ctest --test-dir build/release -j "$(($(nproc) + 2))" --output-on-failure --no-tests=error "${selection[@]}" || code=$?
 # Kernels for instructions that the machine does not have are no fault of its set-up, and are named apart.
 sets=$(sed -n 's/.*: isa: //p' "$FIRN_SKIPPED" | LC_ALL=C sort -u | paste -s -d ' ')
 left=$(grep -v ': isa: ' "$FIRN_SKIPPED" | LC_ALL=C sort -u) || true

@@ -90,52 +90,46 @@ int levelset_writer_close(struct levelset_writer *w, bool commit, struct error *
 
 /* --- reading --- */
 
+static const double largest = 1e15; /* m, s, m/s, as for all numbers of a scene */
+
 static hid_t open_key(hid_t file, int64_t k, const char *path, struct error *err)
 {
   char name[32];
   snprintf(name, sizeof name, "key_%06lld", (long long)k);
-  const hid_t group = hdf5_has(file, name) ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+  const hid_t group = hdf5_has(file, name) ? hdf5_object_open(file, name) : -1;
   if (group < 0) error_set(err, FIRN_EINPUT, "%s: the key %s is missing", path, name);
   return group;
 }
 
-/* A dataset of float grids; its sizes go to dims. */
-static hid_t open_grid(hid_t group, const char *name, int axes, hsize_t dims[4], const char *path,
-                       struct error *err)
+/* A grid of floats with so many axes, for hdf5_table_close(). */
+static int open_grid(struct hdf5_table *grid, hid_t group, const char *name, int axes, const char *path,
+                     struct error *err)
 {
-  const hid_t set = hdf5_has(group, name) ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-  if (set < 0) {
-    error_set(err, FIRN_EINPUT, "%s: a key lacks the grid %s", path, name);
-    return -1;
-  }
-  const hid_t space = H5Dget_space(set), type = H5Dget_type(set);
-  bool good = H5Tget_class(type) == H5T_FLOAT && H5Sget_simple_extent_ndims(space) == axes;
-  if (good) H5Sget_simple_extent_dims(space, dims, NULL);
-  H5Tclose(type);
-  H5Sclose(space);
-  for (int a = 0; a < axes && good; a++) good = dims[a] >= 2 && dims[a] < (1 << 20);
-  if (good) return set;
-  error_set(err, FIRN_EINPUT, "%s: the grid %s is not of %d dimensions of at least 2 floats", path, name,
-            axes);
-  H5Dclose(set);
-  return -1;
+  const int code = hdf5_array_open(grid, group, name, axes, path, err);
+  if (code) return code;
+  bool good = grid->class == H5T_FLOAT && grid->axes == axes;
+  for (int a = 0; a < axes && good; a++) good = grid->dims[a] >= 2 && grid->dims[a] < (1 << 20);
+  if (good) return FIRN_OK;
+  hdf5_table_close(grid);
+  return error_set(err, FIRN_EINPUT, "%s: the grid %s is not of %d dimensions of at least 2 floats", path,
+                   name, axes);
 }
 
 static int plan_key(hid_t group, const char *path, struct levelset_key *key, struct error *err)
 {
-  hsize_t dims[4], fields[4];
-  const hid_t phi = open_grid(group, "phi", 3, dims, path, err);
-  if (phi < 0) return err->code;
-  H5Dclose(phi);
-  const hid_t velocity = open_grid(group, "velocity", 4, fields, path, err);
-  if (velocity < 0) return err->code;
-  H5Dclose(velocity);
-  if (memcmp(dims, fields, 3 * sizeof *dims) != 0 || fields[3] != 3)
+  struct hdf5_table phi, velocity;
+  int code = open_grid(&phi, group, "phi", 3, path, err);
+  if (code) return code;
+  hdf5_table_close(&phi);
+  code = open_grid(&velocity, group, "velocity", 4, path, err);
+  if (code) return code;
+  hdf5_table_close(&velocity);
+  if (memcmp(phi.dims, velocity.dims, 3 * sizeof *phi.dims) != 0 || velocity.dims[3] != 3)
     return error_set(err, FIRN_EINPUT, "%s: the grids phi and velocity of a key do not match", path);
-  bool good = hdf5_get_f64(group, "time", &key->time) && isfinite(key->time);
+  bool good = hdf5_get_f64(group, "time", &key->time) && fabs(key->time) <= largest;
   for (int d = 0; d < 3; d++) {
-    key->n[d] = (int64_t)dims[2 - d];
-    good = good && hdf5_get_f64(group, corner_names[d], &key->lower[d]) && isfinite(key->lower[d]);
+    key->n[d] = (int64_t)phi.dims[2 - d];
+    good = good && hdf5_get_f64(group, corner_names[d], &key->lower[d]) && fabs(key->lower[d]) <= largest;
   }
   return good ? FIRN_OK : error_set(err, FIRN_EINPUT, "%s: a key lacks its time or its place", path);
 }
@@ -154,8 +148,8 @@ static int plan_all(struct levelset_plan *plan, hid_t file, const char *path, st
     return error_set(err, FIRN_EFORMAT,
                      "%s: level-set keys of format version %lld, and this Firn reads version %d", path,
                      (long long)version, VERSION);
-  if (plan->count < 1 || plan->count > MOST_KEYS || !(spacing > 0.0 && spacing < 1e15))
-    return error_set(err, FIRN_EINPUT, "%s: %lld keys of spacing %g m cannot be", path,
+  if (plan->count < 1 || plan->count > MOST_KEYS || !(spacing > 0.0 && spacing < largest))
+    return error_set(err, FIRN_EINPUT, "%s: invalid number of keys (%lld) or spacing (%g m)", path,
                      (long long)plan->count, spacing);
   plan->key = mem_alloc((size_t)plan->count, sizeof *plan->key);
   for (int64_t k = 0; k < plan->count; k++) {
@@ -163,7 +157,7 @@ static int plan_all(struct levelset_plan *plan, hid_t file, const char *path, st
     const hid_t group = open_key(file, k, path, err);
     if (group < 0) return err->code;
     const int code = plan_key(group, path, key, err);
-    H5Gclose(group);
+    H5Oclose(group);
     if (code) return code;
     if (k > 0 && !(key->time > key[-1].time))
       return error_set(err, FIRN_EINPUT, "%s: keys are out of order: key %lld at %g s follows one at %g s",
@@ -181,7 +175,7 @@ int levelset_plan_read(struct levelset_plan *plan, const char *path, struct erro
   struct hdf5_silence silence;
   *plan = (struct levelset_plan){0};
   hdf5_silence_begin(&silence);
-  const hid_t file = hdf5_open(path, err);
+  const hid_t file = hdf5_trial(path, err) == FIRN_OK ? hdf5_open(path, err) : -1;
   const int code = file < 0 ? err->code : plan_all(plan, file, path, err);
   if (file >= 0) H5Fclose(file);
   hdf5_silence_end(&silence);
@@ -195,11 +189,15 @@ void levelset_plan_free(struct levelset_plan *plan)
   *plan = (struct levelset_plan){0};
 }
 
-static bool read_grid(hid_t group, const char *name, float *out)
+/* The grid must still be the one that the plan made room for. */
+static bool read_grid(hid_t group, const char *name, int axes, const struct levelset_key *key, float *out)
 {
-  const hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
-  const bool good = set >= 0 && H5Dread(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0;
-  if (set >= 0) H5Dclose(set);
+  struct hdf5_table grid;
+  if (open_grid(&grid, group, name, axes, "", NULL)) return false;
+  bool good = axes == 3 || grid.dims[3] == 3;
+  for (int d = 0; d < 3; d++) good = good && grid.dims[2 - d] == (hsize_t)key->n[d];
+  good = good && hdf5_table_read(&grid, H5T_NATIVE_FLOAT, 0, grid.rows, out);
+  hdf5_table_close(&grid);
   return good;
 }
 
@@ -207,14 +205,15 @@ static int read_key(hid_t group, const char *path, struct levelset_key *key, flo
 {
   const int64_t count = key->n[0] * key->n[1] * key->n[2];
   float *velocity = phi + count;
-  if (!read_grid(group, "phi", phi) || !read_grid(group, "velocity", velocity))
+  if (!read_grid(group, "phi", 3, key, phi) || !read_grid(group, "velocity", 4, key, velocity))
     return hdf5_error(err, FIRN_EINPUT, "%s: the key at %g s is damaged or cut short", path, key->time);
   double most = 0.0;
   for (int64_t k = 0; k < count; k++) {
     double square = 0.0;
     for (int d = 0; d < 3; d++) square += (double)velocity[3 * k + d] * (double)velocity[3 * k + d];
-    if (!isfinite(phi[k]) || !isfinite(square))
-      return error_set(err, FIRN_EINPUT, "%s: the key at %g s holds values that are not finite", path,
+    if (!(fabs((double)phi[k]) <= largest) || !(square <= largest * largest))
+      return error_set(err, FIRN_EINPUT,
+                       "%s: the key at %g s holds values that are not finite, or above 1e15 m or m/s", path,
                        key->time);
     most = fmax(most, square);
   }
@@ -231,7 +230,7 @@ int levelset_samples_read(struct levelset_plan *plan, const char *path, float *s
   for (int64_t k = 0; k < plan->count && !code; k++) {
     const hid_t group = open_key(file, k, path, err);
     code = group < 0 ? err->code : read_key(group, path, &plan->key[k], samples + plan->key[k].offset, err);
-    if (group >= 0) H5Gclose(group);
+    if (group >= 0) H5Oclose(group);
   }
   if (file >= 0) H5Fclose(file);
   hdf5_silence_end(&silence);

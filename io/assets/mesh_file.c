@@ -48,7 +48,7 @@ int mesh_add_triangle(struct mesh_source *s, int64_t a, int64_t b, int64_t c)
   m->triangle = room_for(m->triangle, &s->triangle_room, m->triangle_count, sizeof *m->triangle);
   for (int k = 0; k < 3; k++) {
     if (corner[k] < 0 || corner[k] >= most_elements)
-      return mesh_fail(s, "a face names vertex %lld, which cannot be", (long long)corner[k]);
+      return mesh_fail(s, "a face names vertex %lld, which does not exist", (long long)corner[k]);
     m->triangle[m->triangle_count][k] = (int32_t)corner[k];
   }
   m->triangle_count++;

@@ -40,7 +40,7 @@ static int add_field(struct any_file *state, const char *name, struct error *err
 /* Other things may stand beside the particles: groups, and texts or records that are no field. */
 static bool is_numeric_dataset(hid_t group, const char *name)
 {
-  const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+  const hid_t object = hdf5_object_open(group, name);
   if (object < 0) return false;
   bool numeric = false;
   if (H5Iget_type(object) == H5I_DATASET) {
@@ -105,6 +105,7 @@ int any_file_open(struct any_file **out, const char *path, bool check, struct er
   state->count = -1;
   state->file = state->group = -1;
   int code = check ? check_seal(state, err) : FIRN_OK;
+  if (code == FIRN_OK && check) code = hdf5_trial(path, err);
   if (code == FIRN_OK) code = open_group(state, err);
   if (code == FIRN_OK && check && !state->checked && frame_lost_seal(state->file))
     code = error_set(err, FIRN_EDAMAGED, "%s is damaged: its seal is gone", path);
@@ -119,7 +120,7 @@ int any_file_open(struct any_file **out, const char *path, bool check, struct er
 void any_file_close(struct any_file **state)
 {
   if (!state || !*state) return;
-  if ((*state)->group >= 0) H5Gclose((*state)->group);
+  if ((*state)->group >= 0) H5Oclose((*state)->group);
   if ((*state)->file >= 0) H5Fclose((*state)->file);
   mem_free((*state)->path);
   mem_free(*state);

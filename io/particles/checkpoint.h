@@ -11,6 +11,7 @@
 #include "decomposition/comm.h"
 #include "grid/particles.h"
 #include "io/particles/fence.h"
+#include "io/particles/totals.h"
 #include "io/scene/scene.h"
 
 #include <stdbool.h>
@@ -24,20 +25,25 @@ struct checkpoint {
   int64_t step;                /* steps taken */
   int64_t frame, on_frame;     /* last frame reached, and whether the state is the one of that frame */
   int64_t finished;            /* the scene's end is reached */
-  int64_t particles, removed, entered;
-  int64_t halvings, iterations, solves, migrated, shared_contacts, shared_plastic; /* since the start */
-  int64_t melted, frozen, pass_limits, shared_changed; /* of a scene with heat, likewise */
-  double melted_mass, frozen_mass, heat_in;
-  int64_t slab_axis;  /* 0, 1, 2 */
-  int64_t generation; /* fence.h */
+  int64_t particles;
+  struct sim_totals totals;         /* since the start */
+  int64_t history_rows, probe_rows; /* that the run had written; 0: none, or not known */
+  int64_t slab_axis;                /* 0, 1, 2 */
+  int64_t generation;               /* fence.h */
   char run_id[RUN_ID_SIZE];
   char isa[16];           /* name of the kernels */
   char *instruments;      /* what they carry from step to step (sim/instruments.h); NULL: nothing */
+  char *sources;          /* what they have brought (sim/sources.h); NULL: of an earlier version */
+  char *drives;           /* bodies that a program moves (sim/drive.h); NULL: none */
+  char *seeding;          /* which of the scene's snow is there (sim/window_move.h); NULL likewise */
   char *scene;            /* text; from a file only, as the rest */
   char *resolved;         /* with all defaults */
   char *files;            /* scene_files.h; NULL where it names none */
   char *version, *commit; /* of the Firn that wrote it */
 };
+
+/* The logarithm of J_P, which some materials keep instead of it (material/model.h). */
+extern const struct particle_field checkpoint_log;
 
 /* Collective. `info` without its texts; fence as in writer.h. *bytes (may be NULL) becomes the file's size on
  * rank 0. */
@@ -51,11 +57,15 @@ int checkpoint_write(const struct comm *comm, const char *path, const struct sce
 int checkpoint_open(struct checkpoint **out, const char *path, struct error *err);
 void checkpoint_destroy(struct checkpoint **checkpoint);
 
+/* Frees the texts of one that is no checkpoint_open()'s. */
+void checkpoint_forget(struct checkpoint *checkpoint);
+
 /* Collective. Appends each rank's share of the rows to p, which must be empty, and checks them all. Fields
  * that p carries and the file does not keep their defaults only if `lenient`, but for stiffness and material,
- * which a file has where they differ; p comes to carry them then. On failure p is empty. */
-int checkpoint_read(const struct comm *comm, const char *path, bool lenient, struct particles *p,
-                    struct error *err);
+ * which a file has where they differ; p comes to carry them then. On failure p is empty. `way` is the scene's
+ * (NULL: the default): files are read as they are written. */
+int checkpoint_read(const struct comm *comm, const char *path, const struct scene_writing *way, bool lenient,
+                    struct particles *p, struct error *err);
 
 /* The folder <output>/checkpoints, and the name of a checkpoint in it; to be freed with mem_free(). */
 char *checkpoint_folder(const char *output);

@@ -1,12 +1,14 @@
-/* The rows of a checkpoint. As with particle files, each rank opens the file for itself and reads a
- * contiguous range, so that nothing but the agreement is collective and a rank that cannot read is an error
- * and not a hang. Every rank hashes what it read; the sums over all ranks must be those of the seal. */
+/* The rows of a checkpoint: each rank gets a contiguous range. With parallel HDF5 all ranks read a field
+ * together in rounds of one buffer; with the direct way each opens the file for itself. Rank 0 checks the
+ * seal for all. Every rank hashes what it read, and the sums over all ranks must be those of the seal. */
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/particles/checkpoint.h"
 #include "io/particles/hdf5.h"
 #include "io/particles/seal.h"
+#include "io/particles/together.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { STAGING_BYTES = 4 << 20 };
@@ -14,19 +16,18 @@ enum { STAGING_BYTES = 4 << 20 };
 struct source {
   const struct comm *comm;
   const char *path;
+  const struct scene_writing *way;
+  bool together; /* through parallel HDF5 */
   struct seal seal;
-  hid_t file, group;
+  hid_t file, group, transfer;
   int64_t total, first, count; /* rows of the file; this rank's */
 };
 
-static int open_source(struct source *s, struct error *err)
+/* This rank's share. */
+static int take_share(struct source *s, struct error *err)
 {
-  int code = seal_check(&s->seal, s->path, err);
-  if (code != FIRN_OK) return code;
-  s->file = hdf5_open(s->path, err);
-  if (s->file < 0) return FIRN_EDAMAGED;
-  s->group = H5Gopen2(s->file, "particles", H5P_DEFAULT);
   const struct seal_entry *ids = seal_find(&s->seal, particle_fields[PARTICLE_ID].name);
+  s->group = hdf5_object_open(s->file, "particles");
   if (s->group < 0 || !ids) return error_set(err, FIRN_EDAMAGED, "%s holds no particles", s->path);
   s->total = ids->rows;
   s->first = (int64_t)((__int128)s->total * s->comm->rank / s->comm->size);
@@ -35,6 +36,28 @@ static int open_source(struct source *s, struct error *err)
     return error_set(err, FIRN_ELIMIT, "%s: %lld particles are too many for %d ranks: use more ranks",
                      s->path, (long long)s->total, s->comm->size);
   return FIRN_OK;
+}
+
+/* Collective. */
+static int open_source(struct source *s, struct error *err)
+{
+  int code = comm_agree(s->comm, s->comm->rank == 0 ? seal_check(&s->seal, s->path, err) : FIRN_OK, err);
+  if (code != FIRN_OK) return code;
+  comm_broadcast(s->comm, &s->seal, sizeof s->seal);
+  if (s->together) {
+    code = together_open(&s->file, s->comm, s->path, H5F_ACC_RDONLY, true, s->way, err);
+    s->transfer = together_transfer();
+  } else {
+    s->file = hdf5_open(s->path, err);
+    code = comm_agree(s->comm, s->file < 0 ? FIRN_EDAMAGED : FIRN_OK, err);
+  }
+  return code != FIRN_OK ? code : comm_agree(s->comm, take_share(s, err), err);
+}
+
+/* Collective: a rank that could not read; the others may be waiting for it. */
+static int agree(const struct source *s, int code, struct error *err)
+{
+  return s->together ? together_agree(s->comm, NULL, s->way, code, err) : comm_agree(s->comm, code, err);
 }
 
 static bool fits(const struct source *s, const struct hdf5_table *table, const struct particle_field *field,
@@ -65,68 +88,85 @@ static void scatter(const struct particles *p, const struct particle_field *fiel
   }
 }
 
-/* This rank's rows of one field, and what they come to. */
-static int read_rows(const struct source *s, const struct hdf5_table *table,
-                     const struct particle_field *field, struct particles *p, struct seal_entry *own,
-                     struct error *err)
+/* Collective: this rank's rows of one field, and what they come to. Shares differ by one row at most, so all
+ * ranks have the same rounds. */
+static int read_rows(const struct source *s, struct hdf5_table *table, const struct particle_field *field,
+                     struct particles *p, struct seal_entry *own, struct error *err)
 {
   const hid_t type = field->type == FIELD_F64   ? H5T_NATIVE_DOUBLE
                      : field->type == FIELD_U64 ? H5T_NATIVE_UINT64
                                                 : H5T_NATIVE_UINT32;
-  const int64_t most = STAGING_BYTES / own->row_size, slice = s->count < most ? s->count : most;
+  const int64_t most = STAGING_BYTES / own->row_size, share = (s->total + s->comm->size - 1) / s->comm->size,
+                slice = share < most ? share : most;
   void *rows = mem_alloc((size_t)slice, (size_t)own->row_size);
   int code = FIRN_OK;
-  for (int64_t done = 0; done < s->count && code == FIRN_OK; done += slice) {
-    const int64_t n = s->count - done < slice ? s->count - done : slice;
+  for (int64_t done = 0; done < share && code == FIRN_OK; done += slice) {
+    const int64_t left = s->count - done, n = left <= 0 ? 0 : left < slice ? left : slice;
     if (!hdf5_table_read(table, type, s->first + done, n, rows)) {
       code = hdf5_error(err, FIRN_EDAMAGED, "%s: cannot read %s", s->path, field->name);
     } else {
       seal_add_rows(own, s->first + done, n, rows);
       scatter(p, field, done, n, rows);
     }
+    code = agree(s, code, err);
     log_heartbeat("reading a checkpoint");
   }
   mem_free(rows);
   return code;
 }
 
-static int read_field(const struct source *s, const struct particle_field *field, struct particles *p,
-                      struct seal_entry *own, struct error *err)
+/* Whether the file has a field as it should be. */
+static int open_field(const struct source *s, const struct particle_field *field, struct hdf5_table *table,
+                      struct error *err)
 {
-  struct hdf5_table table;
-  int code = hdf5_table_open(&table, s->group, field->name, s->path, err);
+  const int code = hdf5_table_open(table, s->group, field->name, s->path, err);
   if (code != FIRN_OK) return code;
-  const struct seal_entry *entry = seal_find(&s->seal, field->name);
-  if (!fits(s, &table, field, entry)) {
-    code = error_set(err, FIRN_EDAMAGED, "%s: %s does not have the shape it should", s->path, field->name);
-  } else {
-    own->row_size = entry->row_size;
-    code = read_rows(s, &table, field, p, own, err);
-  }
-  hdf5_table_close(&table);
-  return code;
+  table->transfer = s->transfer;
+  if (fits(s, table, field, seal_find(&s->seal, field->name))) return FIRN_OK;
+  hdf5_table_close(table);
+  return error_set(err, FIRN_EDAMAGED, "%s: %s does not have the shape it should", s->path, field->name);
 }
 
 /* Collective: one field on all ranks, then the sum. */
 static int read_checked(const struct source *s, const struct particle_field *field, struct particles *p,
                         struct error *err)
 {
-  struct seal_entry own = {.sum = 0};
-  const int code = comm_agree(s->comm, read_field(s, field, p, &own, err), err);
-  if (code != FIRN_OK) return code;
-  int64_t sum;
-  memcpy(&sum, &own.sum, sizeof sum);
-  comm_sum_i64(s->comm, &sum, 1);
-  if (memcmp(&sum, &seal_find(&s->seal, field->name)->sum, sizeof sum) == 0) return FIRN_OK;
-  return error_set(err, FIRN_EDAMAGED, "%s is damaged: the rows of %s have changed", s->path, field->name);
+  struct hdf5_table table = {.dataset = -1};
+  int code = agree(s, open_field(s, field, &table, err), err);
+  if (code == FIRN_OK) {
+    const struct seal_entry *entry = seal_find(&s->seal, field->name);
+    struct seal_entry own = {.row_size = entry->row_size};
+    int64_t sum;
+    code = read_rows(s, &table, field, p, &own, err);
+    memcpy(&sum, &own.sum, sizeof sum);
+    comm_sum_i64(s->comm, &sum, 1);
+    if (code == FIRN_OK && memcmp(&sum, &entry->sum, sizeof sum) != 0)
+      code =
+          error_set(err, FIRN_EDAMAGED, "%s is damaged: the rows of %s have changed", s->path, field->name);
+  }
+  hdf5_table_close(&table);
+  return code;
 }
 
 /* Fields that a file leaves out where they are the same for all particles: their initial value. */
 static const int uniform[2] = {PARTICLE_STIFFNESS, PARTICLE_MATERIAL};
 
+/* Particles whose material keeps ln J_P get its bits back; JP was made from them. */
+static int read_log(const struct source *s, struct particles *p, struct error *err)
+{
+  if (!seal_find(&s->seal, checkpoint_log.name)) return FIRN_OK;
+  double *plastic = mem_alloc((size_t)p->count, sizeof *plastic);
+  memcpy(plastic, p->jp, (size_t)p->count * sizeof *plastic);
+  const int code = read_checked(s, &checkpoint_log, p, err);
+  for (int32_t i = 0; i < p->count; i++)
+    if (isnan(p->jp[i])) p->jp[i] = plastic[i];
+  mem_free(plastic);
+  return code;
+}
+
 static int read_all(struct source *s, bool lenient, struct particles *p, struct error *err)
 {
-  int code = comm_agree(s->comm, open_source(s, err), err);
+  int code = open_source(s, err);
   if (code != FIRN_OK) return code;
   if (seal_find(&s->seal, particle_fields[PARTICLE_LIQUID].name) && !p->liquid)
     return error_set(
@@ -144,20 +184,33 @@ static int read_all(struct source *s, bool lenient, struct particles *p, struct 
     if (!particle_array(p, field, 0) || (may_lack && !seal_find(&s->seal, field->name))) continue;
     code = read_checked(s, field, p, err);
   }
+  return code == FIRN_OK ? read_log(s, p, err) : code;
+}
+
+static int close_source(struct source *s, int code, struct error *err)
+{
+  if (s->group >= 0) H5Oclose(s->group);
+  if (s->transfer > 0) H5Pclose(s->transfer);
+  if (s->file >= 0 && s->together) return together_close(s->file, s->comm, NULL, s->way, code, err);
+  if (s->file >= 0) H5Fclose(s->file);
   return code;
 }
 
-int checkpoint_read(const struct comm *comm, const char *path, bool lenient, struct particles *p,
-                    struct error *err)
+int checkpoint_read(const struct comm *comm, const char *path, const struct scene_writing *way, bool lenient,
+                    struct particles *p, struct error *err)
 {
   struct error local = {.code = FIRN_OK};
-  struct source s = {.comm = comm, .path = path, .file = -1, .group = -1};
+  struct source s = {.comm = comm,
+                     .path = path,
+                     .way = way,
+                     .together = together_is_chosen(comm, way),
+                     .file = -1,
+                     .group = -1};
   FIRN_ASSERT(p->count == 0);
   struct hdf5_silence silence;
   hdf5_silence_begin(&silence);
-  const int code = read_all(&s, lenient, p, &local);
-  if (s.group >= 0) H5Gclose(s.group);
-  if (s.file >= 0) H5Fclose(s.file);
+  int code = read_all(&s, lenient, p, &local);
+  code = close_source(&s, code, &local);
   hdf5_silence_end(&silence);
   if (code != FIRN_OK) {
     p->count = 0;

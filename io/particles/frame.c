@@ -87,6 +87,7 @@ int frame_write(const struct comm *comm, const struct scene *scene, const struct
                              .what = "writing a frame",
                              .rows = p->count,
                              .compression = scene->compression,
+                             .way = &scene->writing,
                              .sealed = true,
                              .describe = describe,
                              .context = &description,

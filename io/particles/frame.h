@@ -1,7 +1,7 @@
-/* Frames: one HDF5 file each, written collectively, plus one XDMF file for the series.
+/* Frames: one HDF5 file each, written by all ranks (writer.h), plus one XDMF file for the series.
  *
  * A file appears under its name only when it is complete and on the disk: temp + fsync + rename + fsync of
- * the folder. Particles stand in the order (cell, id), which does not depend on the ranks: `h5diff` of two
+ * the folder. Particles are in the order (cell, id), which does not depend on the ranks: `h5diff` of two
  * runs prints nothing. */
 #ifndef FIRN_IO_FRAME_H
 #define FIRN_IO_FRAME_H

@@ -57,15 +57,11 @@ bool frame_put_contacts(hid_t file, const struct scene *scene, const struct cont
 
 int64_t frame_count_contacts(hid_t file)
 {
-  hsize_t rows = 0;
   if (!hdf5_has(file, "contacts")) return 0;
-  const hid_t dataset = H5Dopen2(file, "contacts/body", H5P_DEFAULT);
-  if (dataset < 0) return 0;
-  const hid_t space = H5Dget_space(dataset);
-  if (H5Sget_simple_extent_ndims(space) != 1 || H5Sget_simple_extent_dims(space, &rows, NULL) < 0) rows = 0;
-  H5Sclose(space);
-  H5Dclose(dataset);
-  return (int64_t)rows;
+  struct hdf5_table table;
+  if (hdf5_table_open(&table, file, "contacts/body", "", NULL) != FIRN_OK) return 0;
+  hdf5_table_close(&table);
+  return table.rows;
 }
 
 int frame_read_contacts(hid_t file, const char *path, int k, const char **name, int64_t *values, double **out,

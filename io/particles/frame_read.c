@@ -86,6 +86,7 @@ int frame_read_info(const char *path, struct frame_info *info, int64_t *count, s
 
 bool frame_lost_seal(hid_t file)
 {
+  if (H5Aexists(file, "format") < 0) return true; /* attributes that cannot be read: damaged in any case */
   char *format = hdf5_get_text(file, "format");
   int64_t version = 0;
   hdf5_get_i64(file, "format_version", &version);

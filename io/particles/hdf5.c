@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "io/file.h"
+#include "io/particles/seal.h"
 #include "io/scene/scene.h"
 
 #include <stdarg.h>
@@ -91,17 +92,22 @@ static int forget_hdf5(MPI_Comm comm, int key, void *value, void *state)
   return MPI_SUCCESS;
 }
 
-/* HDF5 keeps the identifier of a file that it could not close, although the file's memory is freed, and
- * follows it when it ends itself within MPI_Finalize(): the run would end with SIGSEGV in place of its exit
- * code. Attributes of MPI_COMM_SELF are deleted there, the last one first, so that ours comes before HDF5's
- * and tells it that there is nothing to end. */
-bool hdf5_close_written(hid_t file)
+/* HDF5 ends itself within MPI_Finalize(). Attributes of MPI_COMM_SELF are deleted there, the last one first,
+ * so that ours comes before HDF5's and says that there is nothing to end. */
+void hdf5_abandon(void)
 {
-  if (H5Fclose(file) >= 0) return true;
   int key;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_hdf5, &key, NULL);
   MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
   MPI_Comm_free_keyval(&key);
+}
+
+/* HDF5 keeps the identifier of a file that it could not close, although the file's memory is freed, and
+ * follows it when it ends: the run would end with SIGSEGV in place of its exit code. */
+bool hdf5_close_written(hid_t file)
+{
+  if (H5Fclose(file) >= 0) return true;
+  hdf5_abandon();
   return false;
 }
 
@@ -109,7 +115,8 @@ bool hdf5_has_format(const char *path, const char *format)
 {
   struct hdf5_silence silence;
   hdf5_silence_begin(&silence);
-  const hid_t file = hdf5_open(path, NULL);
+  const bool sound = seal_is_there(path) || hdf5_trial(path, NULL) == FIRN_OK;
+  const hid_t file = sound ? hdf5_open(path, NULL) : -1;
   char *found = file >= 0 ? hdf5_get_text(file, "format") : NULL;
   const bool same = found && strcmp(found, format) == 0;
   mem_free(found);
@@ -166,6 +173,8 @@ bool hdf5_put_u64(hid_t object, const char *name, uint64_t value)
   return put_scalar(object, name, H5T_NATIVE_UINT64, &value);
 }
 
+enum { MOST_TEXT = 1 << 28 }; /* bytes of an attribute; a scene has at most 16 MiB */
+
 /* A scalar attribute of a class, or a negative id. */
 static hid_t open_scalar(hid_t object, const char *name, bool text)
 {
@@ -186,6 +195,7 @@ static hid_t open_scalar(hid_t object, const char *name, bool text)
 static char *read_fixed_text(hid_t attribute, hid_t type)
 {
   const size_t size = H5Tget_size(type);
+  if (size > MOST_TEXT) return NULL;
   char *text = mem_alloc(size + 1, 1);
   if (H5Aread(attribute, type, text) >= 0) return text;
   mem_free(text);
@@ -232,7 +242,32 @@ bool hdf5_get_i64(hid_t object, const char *name, int64_t *value)
   return get_scalar(object, name, H5T_NATIVE_INT64, value);
 }
 
+static herr_t refuse_to_follow(const char *from_file, const char *from, const char *to_file, const char *to,
+                               unsigned *flags, hid_t access, void *data)
+{
+  (void)from_file, (void)from, (void)to_file, (void)to, (void)flags, (void)access, (void)data;
+  return -1;
+}
+
+/* How links are followed: none to another file. For H5Pclose(). */
+static hid_t link_access(void)
+{
+  const hid_t access = H5Pcreate(H5P_LINK_ACCESS);
+  H5Pset_elink_cb(access, refuse_to_follow, NULL);
+  return access;
+}
+
 bool hdf5_has(hid_t group, const char *name)
 {
-  return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Oexists_by_name(group, name, H5P_DEFAULT) > 0;
+  const hid_t access = link_access();
+  const bool there = H5Lexists(group, name, access) > 0 && H5Oexists_by_name(group, name, access) > 0;
+  H5Pclose(access);
+  return there;
+}
+
+hid_t hdf5_object_open(hid_t group, const char *name)
+{
+  const hid_t access = link_access(), object = H5Oopen(group, name, access);
+  H5Pclose(access);
+  return object;
 }

@@ -12,24 +12,23 @@
 struct history {
   struct csv_log *log;
   int more_count, phase_count;
+  bool repeats;
 };
 
 /* What every history begins with, and by which it is known. */
 static const char first[] = "step,time,dt,particles,removed,iterations,halvings,";
 
-static const char computed[] =
-    "step,time,dt,particles,removed,iterations,halvings,contact_nodes,plastic,limited,mass,"
-    "momentum_x,"
-    "momentum_y,momentum_z,angular_x,angular_y,angular_z,kinetic,elastic,potential,max_speed";
+#define NAMED(name) #name ","
+static const char computed[] = FIRN_HISTORY(NAMED, NAMED);
 
 static char *make_header(const struct history_columns *columns)
 {
-  size_t size = sizeof computed + sizeof ",imbalance\n";
+  size_t size = sizeof computed + sizeof "repeats,imbalance\n";
   for (int k = 0; k < columns->more_count; k++) size += strlen(columns->more[k]) + 1;
   for (int k = 0; k < columns->phase_count; k++) size += strlen(columns->phases[k]) + 16;
   char *header = mem_alloc(size, 1), *at = header + sprintf(header, "%s", computed);
-  for (int k = 0; k < columns->more_count; k++) at += sprintf(at, ",%s", columns->more[k]);
-  at += sprintf(at, ",imbalance");
+  for (int k = 0; k < columns->more_count; k++) at += sprintf(at, "%s,", columns->more[k]);
+  at += sprintf(at, columns->repeats ? "repeats,imbalance" : "imbalance");
   for (int k = 0; k < columns->phase_count; k++) at += sprintf(at, ",seconds_%s", columns->phases[k]);
   memcpy(at, "\n", 2);
   return header;
@@ -50,16 +49,8 @@ bool history_is_empty(const char *path)
   return csv_log_is_empty(path, first);
 }
 
-bool history_fits(const char *path, const struct history_columns *columns)
-{
-  char *header = make_header(columns);
-  const bool fits = history_is_one(path) && csv_log_fits(path, header);
-  mem_free(header);
-  return fits;
-}
-
 int history_open(struct history **out, const char *output, const struct fence *fence,
-                 const struct history_columns *columns, int64_t step, struct error *err)
+                 const struct history_columns *columns, int64_t step, int64_t expected, struct error *err)
 {
   FIRN_ASSERT(columns->phase_count >= 0 && columns->phase_count <= HISTORY_PHASES);
   int code = file_make_folder(output, err);
@@ -68,7 +59,9 @@ int history_open(struct history **out, const char *output, const struct fence *f
   char *path = history_path(output), *header = make_header(columns);
   history->more_count = columns->more_count;
   history->phase_count = columns->phase_count;
-  code = csv_log_open(&history->log, path, fence, header, step, err);
+  history->repeats = columns->repeats;
+  const struct csv_start start = {.header = header, .step = step, .expected = expected, .before = step};
+  code = csv_log_open(&history->log, path, fence, &start, err);
   mem_free(header);
   mem_free(path);
   if (code != FIRN_OK)
@@ -76,6 +69,11 @@ int history_open(struct history **out, const char *output, const struct fence *f
   else
     *out = history;
   return code;
+}
+
+int64_t history_rows(const struct history *history)
+{
+  return history ? csv_log_rows(history->log) : 0;
 }
 
 void history_sync(struct history *history)
@@ -87,16 +85,12 @@ void history_add(struct history *history, const struct history_row *row)
 {
   FILE *stream = csv_log_line(history->log);
   if (!stream) return;
-  fprintf(stream, "%" PRId64 ",%.17g,%.17g", row->step, row->time, row->dt);
-  const int64_t counts[] = {row->particles,     row->removed, row->iterations, row->halvings,
-                            row->contact_nodes, row->plastic, row->limited};
-  for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) fprintf(stream, ",%" PRId64, counts[k]);
-  fprintf(stream, ",%.17g", row->mass);
-  for (int d = 0; d < 3; d++) fprintf(stream, ",%.17g", row->momentum[d]);
-  for (int d = 0; d < 3; d++) fprintf(stream, ",%.17g", row->angular[d]);
-  fprintf(stream, ",%.17g,%.17g,%.17g,%.17g", row->kinetic, row->elastic, row->potential, row->max_speed);
-  for (int k = 0; k < history->more_count; k++) fprintf(stream, ",%.17g", row->more[k]);
-  fprintf(stream, ",%.4g", row->imbalance);
+#define PUT_INTEGER(name) fprintf(stream, "%" PRId64 ",", row->name);
+#define PUT_REAL(name)    fprintf(stream, "%.17g,", row->name);
+  FIRN_HISTORY(PUT_INTEGER, PUT_REAL)
+  for (int k = 0; k < history->more_count; k++) fprintf(stream, "%.17g,", row->more[k]);
+  if (history->repeats) fprintf(stream, "%" PRId64 ",", row->repeats);
+  fprintf(stream, "%.4g", row->imbalance);
   for (int k = 0; k < history->phase_count; k++) fprintf(stream, ",%.4g", row->seconds[k]);
   csv_log_end_line(history->log);
 }

@@ -1,11 +1,9 @@
-/* See particle_file.h. Each rank opens the file for itself and reads a contiguous range of rows; all ranks
- * agree on the outcome after every field.
+/* See particle_file.h. Each rank gets a contiguous range of rows. With parallel HDF5 all ranks read a column
+ * together in rounds; with the direct way each opens the file for itself. Chunks are unpacked by our own code
+ * (hdf5_table.c), so that each rank fetches its own in any case.
  *
- * Reading through MPI-IO would save little, since the ranges do not overlap, and it has a price: a rank that
- * fails alone inside a collective open or close leaves the others waiting there. This way nothing but
- * comm_agree() and the exchange of ids is collective, so a file that one node cannot see or read is an error
- * and never a hang. Fields are checked in one fixed order and ranks hold ascending rows, so the message names
- * the same first bad row on any number of ranks. */
+ * Fields are checked in one fixed order, ranks hold ascending rows, and a bad row does not end the rounds. So
+ * the message names the same first bad row on any number of ranks. */
 #include "io/particles/particle_file.h"
 
 #include "base/log.h"
@@ -13,6 +11,7 @@
 #include "io/particles/frame.h"
 #include "io/particles/hdf5.h"
 #include "io/particles/seal.h"
+#include "io/particles/together.h"
 #include "io/particles/unique_ids.h"
 
 #include <math.h>
@@ -23,6 +22,9 @@ enum { SLICE_ROWS = 65536 };
 struct reader {
   const struct comm *comm;
   const char *path;
+  const struct scene_writing *way;
+  bool together;  /* through parallel HDF5 */
+  hid_t transfer; /* likewise */
   hid_t file;
   hid_t group;
   struct particles *particles; /* NULL: a look at all that particles with these needs have */
@@ -50,6 +52,19 @@ static double determinant(const double f[9])
          f[2] * (f[3] * f[7] - f[4] * f[6]);
 }
 
+/* As in scenes, numbers are bounded so that all products of them are finite, and divisors are above 0. */
+static const double largest = 1e15, smallest = 1e-60;
+
+static int check_size(const struct reader *r, const char *what, int64_t row, double value, bool positive,
+                      struct error *err)
+{
+  if (fabs(value) <= largest && (!positive || value >= smallest)) return FIRN_OK;
+  return error_set(err, FIRN_EINPUT,
+                   "%s: %s of row %lld is %g, and nothing can be computed with it: expected %s1e15 in size; "
+                   "is the file in SI units?",
+                   r->path, what, (long long)row, value, positive ? "1e-60 to " : "at most ");
+}
+
 static int check_row(const struct reader *r, const struct particle_field *field, int64_t row,
                      const double *value, struct error *err)
 {
@@ -71,7 +86,10 @@ static int check_row(const struct reader *r, const struct particle_field *field,
     if (!(j > 0.0) || !isfinite(j))
       return error_set(err, FIRN_EINPUT, "%s: the determinant of %s of row %lld is %g, it must be positive",
                        r->path, field->name, (long long)row, j);
+    if (check_size(r, "the determinant", row, j, true, err)) return FIRN_EINPUT;
   }
+  for (int c = 0; c < field->components; c++)
+    if (check_size(r, field->name, row, value[c], field->rule == RULE_POSITIVE, err)) return FIRN_EINPUT;
   return FIRN_OK;
 }
 
@@ -99,24 +117,39 @@ static int check_shape(const struct reader *r, const struct particle_field *fiel
   return FIRN_OK;
 }
 
-static int read_rows(const struct reader *r, const struct particle_field *field,
-                     const struct hdf5_table *table, struct error *err)
+/* Of rows that were read; the first bad one counts. */
+static int keep_rows(const struct reader *r, const struct particle_field *field, int64_t done, int64_t n,
+                     const double *rows, struct error *err)
 {
-  const int64_t slice = r->count < SLICE_ROWS ? r->count : SLICE_ROWS;
-  double *rows = mem_alloc((size_t)slice, (size_t)field->components * sizeof *rows);
   int code = FIRN_OK;
-  for (int64_t done = 0; done < r->count && code == FIRN_OK; done += slice) {
-    const int64_t n = r->count - done < slice ? r->count - done : slice;
+  for (int64_t i = 0; i < n && code == FIRN_OK; i++) {
+    const double *value = rows + i * field->components;
+    code = check_row(r, field, r->first + done + i, value, err);
+    if (code == FIRN_OK) store_row(r, field, r->target + done + i, value);
+  }
+  return code;
+}
+
+/* Collective: rounds of one slice per rank. Shares differ by one row at most, so all ranks have the same
+ * rounds. The code is this rank's, unless no rank could read. */
+static int read_rows(const struct reader *r, const struct particle_field *field, struct hdf5_table *table,
+                     struct error *err)
+{
+  const int64_t share = (r->total + r->comm->size - 1) / r->comm->size,
+                slice = share < SLICE_ROWS ? share : SLICE_ROWS;
+  double *rows = mem_alloc((size_t)slice, (size_t)field->components * sizeof *rows);
+  int code = FIRN_OK, lost = FIRN_OK;
+  for (int64_t done = 0; done < share && lost == FIRN_OK; done += slice) {
+    const int64_t left = r->count - done, n = left <= 0 ? 0 : left < slice ? left : slice;
+    struct error unread = {.code = FIRN_OK};
     if (!hdf5_table_read(table, H5T_NATIVE_DOUBLE, r->first + done, n, rows))
-      code = hdf5_error(err, FIRN_EINPUT, "%s: cannot read %s", r->path, field->name);
-    for (int64_t i = 0; i < n && code == FIRN_OK; i++) {
-      const double *value = rows + i * field->components;
-      code = check_row(r, field, r->first + done + i, value, err);
-      if (code == FIRN_OK) store_row(r, field, r->target + done + i, value);
-    }
+      lost = hdf5_error(&unread, FIRN_EINPUT, "%s: cannot read %s", r->path, field->name);
+    if (r->together) lost = together_agree(r->comm, NULL, r->way, lost, &unread);
+    if (lost != FIRN_OK) *err = unread;
+    if (code == FIRN_OK && lost == FIRN_OK) code = keep_rows(r, field, done, n, rows, err);
   }
   mem_free(rows);
-  return code;
+  return lost != FIRN_OK ? lost : code;
 }
 
 /* Whether a column is to be read: the file has it or must have it, and the particles want it. */
@@ -139,24 +172,29 @@ static int open_column(const struct reader *r, const struct particle_field *fiel
   return code;
 }
 
+/* Collective. */
 static int read_column(const struct reader *r, const struct particle_field *field, struct error *err)
 {
-  struct hdf5_table table;
-  int code = open_column(r, field, &table, err);
-  if (code != FIRN_OK) return code;
-  code = read_rows(r, field, &table, err);
+  struct hdf5_table table = {.dataset = -1};
+  int code = comm_agree(r->comm, open_column(r, field, &table, err), err);
+  table.transfer = r->transfer;
+  if (code == FIRN_OK) code = comm_agree(r->comm, read_rows(r, field, &table, err), err);
   hdf5_table_close(&table);
   return code;
 }
 
-/* Opens the file and learns how many rows there are. */
-static int open_file(struct reader *r, struct error *err)
+/* One rank's part: a frame or checkpoint that is read back must be what was written, and any file must be one
+ * that HDF5 survives. */
+static int examine(const struct reader *r, struct error *err)
 {
-  /* A frame or checkpoint that is read back must be what was written. */
+  const int code = seal_is_there(r->path) ? seal_check_all(r->path, err) : FIRN_OK;
+  return code ? code : hdf5_trial(r->path, err);
+}
+
+/* Learns from an open file how many rows there are. */
+static int look_at_file(struct reader *r, struct error *err)
+{
   const bool sealed = seal_is_there(r->path);
-  if ((!r->comm || r->comm->rank == 0) && sealed && seal_check_all(r->path, err) != FIRN_OK) return err->code;
-  r->file = hdf5_open(r->path, err);
-  if (r->file < 0) return err->code;
   if (!sealed && frame_lost_seal(r->file))
     return error_set(err, FIRN_EDAMAGED, "%s is damaged: its seal is gone", r->path);
   r->group = hdf5_particle_group(r->file, r->path, err);
@@ -170,6 +208,22 @@ static int open_file(struct reader *r, struct error *err)
   hdf5_table_close(&table);
   if (r->total == 0) return error_set(err, FIRN_EINPUT, "%s: has no particles", r->path);
   return FIRN_OK;
+}
+
+/* Opens it for this process alone. */
+static int open_file(struct reader *r, struct error *err)
+{
+  r->file = hdf5_open(r->path, err);
+  return r->file < 0 ? err->code : look_at_file(r, err);
+}
+
+/* Collective. */
+static int open_together(struct reader *r, struct error *err)
+{
+  const int code = together_open(&r->file, r->comm, r->path, H5F_ACC_RDONLY, false, r->way, err);
+  if (code != FIRN_OK) return code;
+  r->transfer = together_transfer();
+  return comm_agree(r->comm, look_at_file(r, err), err);
 }
 
 /* This rank's share of the rows, and room for it. */
@@ -207,21 +261,24 @@ static int open_ids(const struct reader *r, struct hdf5_table *table, struct err
   return code;
 }
 
+/* Collective. */
 static int read_ids(const struct reader *r, uint64_t first_id, struct error *err)
 {
   uint64_t *ids = r->particles->id + r->target;
   for (int64_t i = 0; i < r->count; i++) ids[i] = first_id + (uint64_t)(r->first + i);
   if (!hdf5_has(r->group, "id")) return FIRN_OK;
-  struct hdf5_table table;
-  int code = open_ids(r, &table, err);
+  struct hdf5_table table = {.dataset = -1};
+  int code = comm_agree(r->comm, open_ids(r, &table, err), err);
   if (code != FIRN_OK) return code;
+  table.transfer = r->transfer;
   /* HDF5 would turn a negative number into 0 on the way to an unsigned one. */
   const hid_t type = table.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
   if (!hdf5_table_read(&table, type, r->first, r->count, ids))
     code = hdf5_error(err, FIRN_EINPUT, "%s: cannot read id", r->path);
+  if (r->together) code = together_agree(r->comm, NULL, r->way, code, err);
   if (code == FIRN_OK && table.is_signed) code = check_sign(r, ids, err);
   hdf5_table_close(&table);
-  return code;
+  return comm_agree(r->comm, code, err);
 }
 
 static int check_unique(const struct reader *r, struct error *err)
@@ -232,15 +289,17 @@ static int check_unique(const struct reader *r, struct error *err)
 
 static int read_all(struct reader *r, uint32_t material, uint64_t first_id, struct error *err)
 {
-  int code = comm_agree(r->comm, open_file(r, err), err);
+  int code = comm_agree(r->comm, r->comm->rank == 0 ? examine(r, err) : FIRN_OK, err);
+  if (code == FIRN_OK)
+    code = r->together ? open_together(r, err) : comm_agree(r->comm, open_file(r, err), err);
   if (code == FIRN_OK) code = comm_agree(r->comm, take_share(r, err), err);
   if (code != FIRN_OK) return code;
   r->target = particles_append(r->particles, r->count);
   for (int64_t i = 0; i < r->count && r->particles->material; i++)
     r->particles->material[r->target + i] = material;
   for (int f = 0; f < FILE_COLUMNS && code == FIRN_OK; f++)
-    if (is_there(r, file_column(f))) code = comm_agree(r->comm, read_column(r, file_column(f), err), err);
-  if (code == FIRN_OK) code = comm_agree(r->comm, read_ids(r, first_id, err), err);
+    if (is_there(r, file_column(f))) code = read_column(r, file_column(f), err);
+  if (code == FIRN_OK) code = read_ids(r, first_id, err);
   if (code == FIRN_OK) code = check_unique(r, err);
   return code;
 }
@@ -253,18 +312,33 @@ static struct particle_file_info info_of(const struct reader *r)
   return info;
 }
 
-int particle_file_read(const struct comm *comm, const char *path, uint32_t material, uint64_t first_id,
-                       struct particles *p, struct particle_file_info *info, struct error *err)
+static int close_file(struct reader *r, int code, struct error *err)
+{
+  if (r->group >= 0) H5Oclose(r->group);
+  if (r->transfer > 0) H5Pclose(r->transfer);
+  if (r->file >= 0 && r->together) return together_close(r->file, r->comm, NULL, r->way, code, err);
+  if (r->file >= 0) H5Fclose(r->file);
+  return code;
+}
+
+int particle_file_read(const struct comm *comm, const char *path, const struct scene_writing *way,
+                       uint32_t material, uint64_t first_id, struct particles *p,
+                       struct particle_file_info *info, struct error *err)
 {
   struct error local = {.code = FIRN_OK};
-  struct reader r = {.comm = comm, .path = path, .file = -1, .group = -1, .particles = p};
+  struct reader r = {.comm = comm,
+                     .path = path,
+                     .way = way,
+                     .together = together_is_chosen(comm, way),
+                     .file = -1,
+                     .group = -1,
+                     .particles = p};
   const int32_t before = p->count;
   struct hdf5_silence silence;
   hdf5_silence_begin(&silence);
-  const int code = read_all(&r, material, first_id, &local);
+  int code = read_all(&r, material, first_id, &local);
   if (code == FIRN_OK) *info = info_of(&r);
-  if (r.group >= 0) H5Gclose(r.group);
-  if (r.file >= 0) H5Fclose(r.file);
+  code = close_file(&r, code, &local);
   hdf5_silence_end(&silence);
   if (code != FIRN_OK) {
     p->count = before;
@@ -303,7 +377,8 @@ static int look_at_column(const struct reader *r, const struct particle_field *f
 static int look_at_all(struct reader *r, int most, double *x, int *count, struct error *err)
 {
   struct hdf5_table table;
-  int code = open_file(r, err);
+  int code = examine(r, err);
+  if (code == FIRN_OK) code = open_file(r, err);
   for (int f = 0; f < FILE_COLUMNS && code == FIRN_OK; f++)
     if (is_there(r, file_column(f))) code = look_at_column(r, file_column(f), most, x, count, err);
   if (code != FIRN_OK || !hdf5_has(r->group, "id")) return code;
@@ -322,8 +397,7 @@ int particle_file_look(const char *path, unsigned needs, struct particle_file_in
   hdf5_silence_begin(&silence);
   const int code = look_at_all(&r, most, x, count, &local);
   *info = info_of(&r);
-  if (r.group >= 0) H5Gclose(r.group);
-  if (r.file >= 0) H5Fclose(r.file);
+  close_file(&r, code, NULL);
   hdf5_silence_end(&silence);
   if (code != FIRN_OK && err) *err = local;
   return code;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "decomposition/comm.h"
 #include "grid/particles.h"
+#include "io/scene/scene_writing.h"
 
 #include <stdint.h>
 
@@ -19,9 +20,11 @@ struct particle_file_info {
 };
 
 /* Collective. Appends this rank's share (a contiguous range of rows) to p, with `material`, and ids
- * first_id + row where the file has none. */
-int particle_file_read(const struct comm *comm, const char *path, uint32_t material, uint64_t first_id,
-                       struct particles *p, struct particle_file_info *info, struct error *err);
+ * first_id + row where the file has none. `way` is the scene's (NULL: the default): files are read as they
+ * are written. */
+int particle_file_read(const struct comm *comm, const char *path, const struct scene_writing *way,
+                       uint32_t material, uint64_t first_id, struct particles *p,
+                       struct particle_file_info *info, struct error *err);
 
 /* Not collective, and without MPI: the structure of the file, and a sample of at most `most` of its rows,
  * spread over all of them. Looked at are the fields of particles with these needs (enum particle_need). An

@@ -70,14 +70,14 @@ static const char *name_of(const char *path)
   return slash ? slash + 1 : path;
 }
 
-/* HDF5 sees a sealed file only if the seal is whole. In a compressed one all bytes are around the rows, and
- * to know what it is they need not all be read. */
+/* HDF5 sees a sealed file only if the seal is whole. A compressed one has no rows apart from the rest, and to
+ * know what it is its bytes need not all be read. */
 static bool has_format(const char *path, const char *format)
 {
   struct seal seal = {0};
   if (!seal_is_there(path)) return hdf5_has_format(path, format);
   const bool whole = seal_read(&seal, path, NULL) == FIRN_OK &&
-                     (seal.count == 0 || seal_check(&seal, path, NULL) == FIRN_OK);
+                     (seal.count == 0 || seal_has_blocks(&seal) || seal_check(&seal, path, NULL) == FIRN_OK);
   return whole && hdf5_has_format(path, format);
 }
 
@@ -133,19 +133,32 @@ static void look_into(struct run_folder *found, const char *path)
   if (!found->foreign && !was_ours(path)) found->foreign = mem_strdup(path);
 }
 
-static void look_at_top(struct run_folder *found, const char *output, const char *series)
+/* The last folder of things set aside; empty where there is none. */
+static void find_replaced(const char *output, char found[32])
 {
   struct file_list *list = NULL;
+  *found = '\0';
+  if (file_list_create(&list, output, replaced, "", NULL) == FIRN_OK)
+    for (int k = 0; k < list->count; k++)
+      if (file_number(list->names[k], replaced, 6, "") >= 0) snprintf(found, 32, "%s", list->names[k]);
+  file_list_destroy(&list);
+}
+
+bool run_folder_has_replaced(const char *output)
+{
+  char found[32];
+  find_replaced(output, found);
+  return *found;
+}
+
+static void look_at_top(struct run_folder *found, const char *output, const char *series)
+{
   char *history = file_join(output, history_name), *target = file_join(output, series);
   struct stat status;
   found->history = lstat(history, &status) == 0 && !history_is_empty(history);
   if (found->history) look_into(found, history);
   if (lstat(target, &status) == 0) look_into(found, target);
-  if (file_list_create(&list, output, replaced, "", NULL) == FIRN_OK)
-    for (int k = 0; k < list->count; k++)
-      if (file_number(list->names[k], replaced, 6, "") >= 0)
-        snprintf(found->replaced, sizeof found->replaced, "%s", list->names[k]);
-  file_list_destroy(&list);
+  find_replaced(output, found->replaced);
   mem_free(history);
   mem_free(target);
 }

@@ -50,6 +50,9 @@ int run_folder_make_way(const char *output, int64_t generation, const char *run_
 /* Removes what starts of an older generation left half-written. Only after the fence was taken. */
 void run_folder_clean(const char *output, int64_t generation);
 
+/* Whether there are folders of things set aside. */
+bool run_folder_has_replaced(const char *output);
+
 /* The run is complete: removes what is Firn's of the things that starts up to this generation set aside. */
 void run_folder_drop_replaced(const char *output, int64_t generation);
 

@@ -15,7 +15,9 @@
 #define XXH_INLINE_ALL /* rows are short: a call would cost as much as the hash */
 #include <xxhash.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 1, BLOCK_BYTES = 65536 };
+
+static const char blocks_name[] = "blocks";
 
 static const char headline[] = "firn sealed file";
 
@@ -132,6 +134,22 @@ static int write_block(int fd, const char *path, const char block[SEAL_BYTES], s
   return FIRN_OK;
 }
 
+bool seal_has_blocks(const struct seal *seal)
+{
+  return seal->count > 0 && strcmp(seal->entries[0].name, blocks_name) == 0;
+}
+
+int seal_plan_blocks(struct seal_entry *entry, const char *path, struct error *err)
+{
+  struct stat status;
+  if (stat(path, &status) != 0)
+    return error_set(err, FIRN_EIO, "cannot look at %s: %s", path, strerror(errno));
+  *entry = (struct seal_entry){.offset = SEAL_BYTES, .row_size = BLOCK_BYTES};
+  if (status.st_size > SEAL_BYTES) entry->rows = (status.st_size - SEAL_BYTES) / BLOCK_BYTES;
+  memcpy(entry->name, blocks_name, sizeof blocks_name);
+  return FIRN_OK;
+}
+
 int seal_write(const struct seal *seal, const char *path, struct error *err)
 {
   const int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -226,13 +244,38 @@ static int read_seal(int fd, struct seal *seal, int64_t *length, uint64_t *rest,
   return FIRN_OK;
 }
 
+/* Adds rows first .. first + n - 1 of a table to its sum; as hash_range(). */
+static int sum_rows(int fd, struct seal_entry *entry, int64_t first, int64_t n)
+{
+  const int64_t piece = 1 << 20, most = piece > entry->row_size ? piece / entry->row_size : 1;
+  char *rows = mem_alloc((size_t)most, (size_t)entry->row_size);
+  int reason = 0;
+  for (int64_t row = first; row < first + n && reason == 0; row += most) {
+    const int64_t count = first + n - row < most ? first + n - row : most;
+    reason = read_bytes(fd, rows, (size_t)(count * entry->row_size), entry->offset + row * entry->row_size);
+    if (reason == 0) seal_add_rows(entry, row, count, rows);
+  }
+  mem_free(rows);
+  return reason;
+}
+
+/* As hash_range(); -1 also if the sum is another one. */
+static int compare_rows(int fd, const struct seal_entry *entry)
+{
+  struct seal_entry found = *entry;
+  found.sum = 0;
+  const int reason = sum_rows(fd, &found, 0, entry->rows);
+  return reason == 0 && found.sum != entry->sum ? -1 : reason;
+}
+
 static int check_open(int fd, struct seal *seal, const char *path, struct error *err)
 {
   int64_t size;
   uint64_t rest = 0, found = 0;
   const int code = read_seal(fd, seal, &size, &rest, path, err);
   if (code != FIRN_OK) return code;
-  const int reason = hash_rest(fd, size, seal, &found);
+  int reason = hash_rest(fd, size, seal, &found);
+  if (reason == 0 && seal_has_blocks(seal)) reason = compare_rows(fd, &seal->entries[0]);
   if (reason > 0) return error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(reason));
   if (reason < 0 || found != rest)
     return error_set(err, FIRN_EDAMAGED, "%s is damaged: what is around its rows has changed", path);
@@ -270,20 +313,14 @@ int seal_read(struct seal *seal, const char *path, struct error *err)
   return code;
 }
 
-/* The sum of a table's rows; as hash_range(). */
-static int sum_rows(int fd, struct seal_entry *entry)
+int seal_sum_blocks(struct seal_entry *entry, const char *path, int64_t first, int64_t n, struct error *err)
 {
-  const int64_t piece = 1 << 20, most = piece > entry->row_size ? piece / entry->row_size : 1;
-  char *rows = mem_alloc((size_t)most, (size_t)entry->row_size);
-  int reason = 0;
-  entry->sum = 0;
-  for (int64_t row = 0; row < entry->rows && reason == 0; row += most) {
-    const int64_t n = entry->rows - row < most ? entry->rows - row : most;
-    reason = read_bytes(fd, rows, (size_t)(n * entry->row_size), entry->offset + row * entry->row_size);
-    if (reason == 0) seal_add_rows(entry, row, n, rows);
-  }
-  mem_free(rows);
-  return reason;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const int reason = fd < 0 ? errno : sum_rows(fd, entry, first, n);
+  if (fd >= 0) close(fd);
+  if (reason == 0) return FIRN_OK;
+  return error_set(err, FIRN_EIO, "cannot read %s back to seal it: %s", path,
+                   reason > 0 ? strerror(reason) : "it is shorter than it was");
 }
 
 int seal_check_rows(const struct seal_entry *entry, const char *path, struct error *err)
@@ -291,11 +328,10 @@ int seal_check_rows(const struct seal_entry *entry, const char *path, struct err
   int fd;
   const int code = open_sealed(path, &fd, err);
   if (code != FIRN_OK) return code;
-  struct seal_entry found = *entry;
-  const int reason = sum_rows(fd, &found);
+  const int reason = compare_rows(fd, entry);
   close(fd);
   if (reason > 0) return error_set(err, FIRN_EIO, "cannot read %s: %s", path, strerror(reason));
-  if (reason == 0 && found.sum == entry->sum) return FIRN_OK;
+  if (reason == 0) return FIRN_OK;
   return error_set(err, FIRN_EDAMAGED, "%s is damaged: the rows of %s have changed", path, entry->name);
 }
 
@@ -303,18 +339,16 @@ int seal_check_all(const char *path, struct error *err)
 {
   struct seal seal = {0};
   int code = seal_check(&seal, path, err);
-  for (int k = 0; k < seal.count && code == FIRN_OK; k++) code = seal_check_rows(&seal.entries[k], path, err);
+  for (int k = seal_has_blocks(&seal); k < seal.count && code == FIRN_OK; k++)
+    code = seal_check_rows(&seal.entries[k], path, err);
   return code;
 }
 
-/* HDF5 behind what is left of a seal's text: the first line may be what was damaged. */
+/* HDF5 that begins where a seal ends: whatever is in the seal's place now, it was one. */
 static bool is_remnant(const char block[SEAL_BYTES + 8])
 {
-  static const char *const words[] = {"\nbytes ", "\nrows ", "\nrest ", "\nseal "};
-  if (memcmp(block + SEAL_BYTES, "\211HDF\r\n\032\n", 8) != 0) return false;
-  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-    if (memmem(block, SEAL_BYTES, words[k], strlen(words[k]))) return true;
-  return false;
+  static const char signature[] = "\211HDF\r\n\032\n";
+  return memcmp(block + SEAL_BYTES, signature, 8) == 0 && memcmp(block, signature, 8) != 0;
 }
 
 bool seal_is_there(const char *path)

@@ -37,12 +37,21 @@ void seal_add_rows(struct seal_entry *entry, int64_t first, int64_t n, const voi
 /* False when there are too many. */
 bool seal_add_entry(struct seal *seal, const struct seal_entry *entry);
 
+/* For a file without tables, as a compressed one: a table whose rows are its blocks of bytes, so that ranks
+ * can share the work. Plans it without its sum; then adds blocks first .. first + n - 1, read from the file.
+ */
+int seal_plan_blocks(struct seal_entry *entry, const char *path, struct error *err);
+int seal_sum_blocks(struct seal_entry *entry, const char *path, int64_t first, int64_t n, struct error *err);
+
+/* Whether a seal has such blocks. */
+bool seal_has_blocks(const struct seal *seal);
+
 /* Writes the seal of the file at path, which is complete but for its first SEAL_BYTES. */
 int seal_write(const struct seal *seal, const char *path, struct error *err);
 
-/* Reads the seal and checks everything but the rows; FIRN_EDAMAGED where the file is not what it was,
- * FIRN_EFORMAT where the seal is whole and of another version, FIRN_EIO where the system does not let us read
- * the file: then it may well be whole. */
+/* Reads the seal and checks everything but the rows (blocks are no rows); FIRN_EDAMAGED where the file is not
+ * what it was, FIRN_EFORMAT where the seal is whole and of another version, FIRN_EIO where the system does
+ * not let us read the file: then it may well be whole. */
 int seal_check(struct seal *seal, const char *path, struct error *err);
 
 /* Reads the seal and checks nothing but itself and the file's length. */
@@ -54,7 +63,8 @@ int seal_check_rows(const struct seal_entry *entry, const char *path, struct err
 /* Everything: the seal, what is around the rows, and all rows. */
 int seal_check_all(const char *path, struct error *err);
 
-/* Whether a file begins as sealed ones do, of whatever version and however damaged it is. */
+/* Whether a file is one that was sealed, of whatever version and however damaged it is: it begins with a
+ * seal, or HDF5 begins where a seal would end. Files of others have no user block of SEAL_BYTES. */
 bool seal_is_there(const char *path);
 
 /* NULL where there is no such table. */

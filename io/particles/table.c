@@ -3,17 +3,18 @@
 #include "base/memory.h"
 #include "io/file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 256 };
 static const size_t most_bytes = (size_t)4 << 30;
 
 static void read_header(struct table *t, char *line)
 {
-  t->name = mem_alloc(MOST_COLUMNS, sizeof *t->name);
-  for (char *save = NULL, *word = strtok_r(line, ",", &save); word && t->columns < MOST_COLUMNS;
-       word = strtok_r(NULL, ",", &save))
+  int most = 1;
+  for (const char *at = line; (at = strchr(at, ',')); at++) most++;
+  t->name = mem_alloc((size_t)most, sizeof *t->name);
+  for (char *save = NULL, *word = strtok_r(line, ",", &save); word; word = strtok_r(NULL, ",", &save))
     t->name[t->columns++] = mem_strdup(word);
 }
 
@@ -92,4 +93,19 @@ const double *table_column(const struct table *t, const char *name)
   for (int c = 0; c < t->columns; c++)
     if (strcmp(t->name[c], name) == 0) return t->value[c];
   return NULL;
+}
+
+int table_write(const struct listing *listing, const char *path, const char *beginning, struct error *err)
+{
+  char *text = NULL;
+  size_t size = 0;
+  int code = file_check_replaceable(path, file_begins_with(path, beginning, strlen(beginning)),
+                                    "a table of this command", err);
+  if (code) return code;
+  FILE *stream = open_memstream(&text, &size);
+  listing_print_csv(listing, stream);
+  fclose(stream);
+  code = file_write(path, 0, text, size, err);
+  free(text);
+  return code;
 }

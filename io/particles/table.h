@@ -3,6 +3,7 @@
 #define FIRN_IO_TABLE_H
 
 #include "base/error.h"
+#include "base/listing.h"
 
 #include <stdint.h>
 
@@ -17,6 +18,10 @@ struct table {
  * header is an error. */
 int table_read(struct table **out, const char *path, struct error *err);
 void table_destroy(struct table **table);
+
+/* Writes a listing as CSV. A file that is there is replaced only if it begins with `beginning`, as such
+ * listings do. */
+int table_write(const struct listing *listing, const char *path, const char *beginning, struct error *err);
 
 /* The column's values, or NULL where there is none of that name. */
 const double *table_column(const struct table *table, const char *name);

@@ -50,8 +50,8 @@ static int agree_twice(const struct comm *comm, bool found, uint64_t twice, stru
 {
   struct {
     uint64_t absent, id;
-  } mine = {!found, found ? twice : UINT64_MAX}, least;
-  MPI_Allreduce(&mine, &least, 2, MPI_UINT64_T, MPI_MIN, comm->mpi);
+  } mine = {!found, found ? twice : UINT64_MAX}, least = mine;
+  if (comm->mpi != MPI_COMM_NULL) MPI_Allreduce(&mine, &least, 2, MPI_UINT64_T, MPI_MIN, comm->mpi);
   if (least.absent) return FIRN_OK;
   return error_set(err, FIRN_EINPUT, "the id %llu occurs more than once", (unsigned long long)least.id);
 }

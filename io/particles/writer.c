@@ -1,11 +1,12 @@
 /* See writer.h. What usually goes wrong is found first: the fence, the folder, the space for the whole file,
  * which is reserved before the first row is written. */
-#include "io/particles/writer.h"
+#include "io/particles/writer_parts.h"
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/particles/seal.h"
+#include "io/particles/together.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,36 +15,35 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { STAGING_BYTES = 8 << 20, CHUNK_ROWS = 65536 };
+enum { CHUNK_ROWS = 65536 };
 
-struct writer {
-  const struct writer_plan *plan;
-  const struct comm *comm;
-  char *temp;
-  int64_t total; /* rows of all ranks */
-  int64_t first; /* row of this rank's first one */
-  int64_t size;  /* of the whole file, as far as it is known before it is written */
-  int64_t offset[WRITER_COLUMNS];
-  uint64_t sum[WRITER_COLUMNS]; /* of this rank's rows (seal.h) */
-  void *staging;
-};
+/* Columns of at least so many alignments are aligned: gaps are a sixteenth of a file at most. */
+enum { ALIGNED_FROM = 16 };
 
-static size_t row_size(const struct writer_column *column)
+size_t writer_row_size(const struct writer_column *column)
 {
   return H5Tget_size(column->type) * (size_t)column->components;
 }
 
-static bool is_compressed(const struct writer *w)
-{
-  return w->plan->compression > 0 && w->total > 0;
-}
-
-/* Rows by components: (n), (n, 3) or (n, 3, 3). */
-static int shape_of(const struct writer_column *column, int64_t rows, hsize_t dims[3])
+int writer_shape(const struct writer_column *column, int64_t rows, hsize_t dims[3])
 {
   dims[0] = (hsize_t)rows;
   dims[1] = dims[2] = 3;
   return column->components == 1 ? 1 : column->components == 3 ? 2 : 3;
+}
+
+static int64_t alignment_of(const struct writer *w)
+{
+  return w->plan->way && w->plan->way->alignment > 1 ? w->plan->way->alignment : 1;
+}
+
+static bool has_aligned(const struct writer *w)
+{
+  const int64_t least = ALIGNED_FROM * alignment_of(w);
+  bool any = false;
+  for (int c = 0; c < w->plan->column_count; c++)
+    any = any || w->total * (int64_t)writer_row_size(&w->plan->columns[c]) >= least;
+  return any && !w->compressed && alignment_of(w) > 1;
 }
 
 /* 0 or the errno of what stands in the way. Where blocks cannot be reserved, the free ones are counted. */
@@ -59,8 +59,25 @@ static int reserve_bytes(int fd, int64_t bytes)
 static int64_t bytes_of_rows(const struct writer *w)
 {
   int64_t bytes = 0;
-  for (int c = 0; c < w->plan->column_count; c++) bytes += w->total * (int64_t)row_size(&w->plan->columns[c]);
+  for (int c = 0; c < w->plan->column_count; c++)
+    bytes += w->total * (int64_t)writer_row_size(&w->plan->columns[c]);
   return bytes;
+}
+
+/* Rank 0: an empty file made by MPI-IO, since hints about stripes count only then. */
+static int create_hinted(const struct writer *w, struct error *err)
+{
+  MPI_Info info = together_hints(w->plan->way);
+  MPI_File file;
+  const int mode = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR;
+  int failed = MPI_File_open(MPI_COMM_SELF, w->temp, mode, info, &file);
+  if (!failed) failed = MPI_File_close(&file);
+  MPI_Info_free(&info);
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length;
+  if (!failed) return FIRN_OK;
+  MPI_Error_string(failed, text, &length);
+  return error_set(err, FIRN_EIO, "cannot create %s with output.hints: %s", w->plan->target, text);
 }
 
 /* Rank 0: the folder, and an empty file under the temporary name, once it is clear that all of it will fit.
@@ -77,9 +94,12 @@ static int create_temp(struct writer *w, struct error *err)
   }
   mem_free(folder);
   if (code != FIRN_OK) return code;
-  const int fd = open(w->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (w->together && w->plan->way && w->plan->way->hint_count > 0) code = create_hinted(w, err);
+  if (code != FIRN_OK) return code;
+  const int fd = open(w->temp, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return error_set(err, FIRN_EIO, "cannot write %s: %s", target, strerror(errno));
-  const int64_t bytes = bytes_of_rows(w) + (1 << 20);
+  const int64_t bytes =
+      bytes_of_rows(w) + (1 << 20) + (has_aligned(w) ? w->plan->column_count * alignment_of(w) : 0);
   const int reason = reserve_bytes(fd, bytes);
   if (reason != 0)
     code = error_set(err, FIRN_EIO, "cannot write %s (%.1f MiB): %s", target, (double)bytes / 1048576.0,
@@ -95,12 +115,12 @@ static bool create_dataset(struct writer *w, hid_t group, int c)
 {
   const struct writer_column *column = &w->plan->columns[c];
   hsize_t dims[3];
-  const int axes = shape_of(column, w->total, dims);
+  const int axes = writer_shape(column, w->total, dims);
   const hid_t space = H5Screate_simple(axes, dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_obj_track_times(creation, false);
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
   H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
-  if (is_compressed(w)) {
+  if (w->compressed) {
     hsize_t chunk[3] = {dims[0] < CHUNK_ROWS ? dims[0] : CHUNK_ROWS, 3, 3};
     H5Pset_chunk(creation, axes, chunk);
     H5Pset_shuffle(creation);
@@ -109,7 +129,7 @@ static bool create_dataset(struct writer *w, hid_t group, int c)
   const hid_t dataset =
       H5Dcreate2(group, column->name, column->type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
   bool fine = dataset >= 0 && hdf5_put_text(dataset, "unit", column->unit);
-  if (fine && !is_compressed(w) && w->total > 0) {
+  if (fine && !w->compressed && w->total > 0) {
     const haddr_t offset = H5Dget_offset(dataset);
     w->offset[c] = (int64_t)offset;
     fine = offset != HADDR_UNDEF;
@@ -133,6 +153,16 @@ static bool fill_structure(struct writer *w, hid_t file)
   return fine;
 }
 
+/* An empty file. HDF5 refuses to create one with an alignment that the user block is no multiple of, but
+ * opens it so. */
+static hid_t create_file(const struct writer *w, hid_t access, hid_t creation)
+{
+  const hid_t file = H5Fcreate(w->temp, H5F_ACC_TRUNC, creation, access);
+  if (file < 0 || !has_aligned(w)) return file;
+  H5Pset_alignment(access, (hsize_t)(ALIGNED_FROM * alignment_of(w)), (hsize_t)alignment_of(w));
+  return hdf5_close_written(file) ? H5Fopen(w->temp, H5F_ACC_RDWR, access) : -1;
+}
+
 /* Rank 0: everything but the rows. */
 static int create_structure(struct writer *w, struct error *err)
 {
@@ -141,7 +171,7 @@ static int create_structure(struct writer *w, struct error *err)
   H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
   H5Pset_obj_track_times(creation, false);
   if (w->plan->sealed) H5Pset_userblock(creation, SEAL_BYTES);
-  const hid_t file = H5Fcreate(w->temp, H5F_ACC_TRUNC, creation, access);
+  const hid_t file = create_file(w, access, creation);
   H5Pclose(creation);
   H5Pclose(access);
   bool fine = file >= 0 && fill_structure(w, file);
@@ -157,7 +187,7 @@ static int reserve_space(struct writer *w, struct error *err)
   int reason = fd < 0 || fstat(fd, &status) != 0 ? errno : 0;
   if (reason == 0) {
     w->size = status.st_size;
-    reason = reserve_bytes(fd, w->size + (is_compressed(w) ? bytes_of_rows(w) : 0));
+    reason = reserve_bytes(fd, w->size + (w->compressed ? bytes_of_rows(w) : 0));
   }
   if (fd >= 0) close(fd);
   if (reason == 0) return FIRN_OK;
@@ -169,6 +199,7 @@ static int prepare(struct writer *w, struct error *err)
   int code = FIRN_OK;
   if (w->comm->rank == 0) {
     w->temp = file_temp_name(w->plan->target, w->plan->fence ? w->plan->fence->generation : 0);
+    log_unfinished(w->temp);
     code = create_temp(w, err);
     if (code == FIRN_OK) code = create_structure(w, err);
     if (code == FIRN_OK) code = reserve_space(w, err);
@@ -179,127 +210,48 @@ static int prepare(struct writer *w, struct error *err)
   return code;
 }
 
-static int write_bytes(int fd, const char *bytes, size_t size, int64_t at)
-{
-  while (size > 0) {
-    const ssize_t written = pwrite(fd, bytes, size, at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : EIO;
-    bytes += written;
-    at += written;
-    size -= (size_t)written;
-  }
-  return 0;
-}
-
-/* This rank's rows of one column; 0 or an errno. */
-static int write_rows(struct writer *w, int fd, int c)
-{
-  const struct writer_column *column = &w->plan->columns[c];
-  const size_t size = row_size(column);
-  const int64_t slice = (int64_t)(STAGING_BYTES / size);
-  struct seal_entry entry = {.row_size = (int64_t)size};
-  int reason = 0;
-  for (int64_t from = 0; from < w->plan->rows && reason == 0; from += slice) {
-    const int64_t left = w->plan->rows - from, rows = left < slice ? left : slice;
-    column->gather(column->context, (int32_t)from, (int32_t)rows, w->staging);
-    if (w->plan->sealed) seal_add_rows(&entry, w->first + from, rows, w->staging);
-    const int64_t at = w->offset[c] + (w->first + from) * (int64_t)size;
-    reason = write_bytes(fd, w->staging, (size_t)rows * size, at);
-    /* The disk begins now and not at the sync, while the next rows are gathered. Only a hint: the sync tells.
-     */
-    if (reason == 0) sync_file_range(fd, at, rows * (int64_t)size, SYNC_FILE_RANGE_WRITE);
-    log_heartbeat(w->plan->what);
-  }
-  w->sum[c] = entry.sum;
-  return reason;
-}
-
-/* Every rank brings its own bytes to the disk: another machine's cache is not rank 0's to flush. */
-static int write_columns(struct writer *w, struct error *err)
-{
-  const int fd = open(w->temp, O_RDWR | O_CLOEXEC);
-  if (fd < 0)
-    return error_set(err, FIRN_EIO, "rank %d cannot open %s: %s; all ranks must see one file system",
-                     w->comm->rank, w->temp, strerror(errno));
-  int reason = 0;
-  w->staging = mem_alloc(STAGING_BYTES, 1);
-  for (int c = 0; c < w->plan->column_count && reason == 0; c++) reason = write_rows(w, fd, c);
-  mem_free(w->staging);
-  if (reason == 0 && fsync(fd) != 0 && errno != EINVAL) reason = errno;
-  if (close(fd) != 0 && reason == 0) reason = errno;
-  if (reason == 0) return FIRN_OK;
-  return error_set(err, FIRN_EIO, "rank %d cannot write %s: %s", w->comm->rank, w->plan->target,
-                   strerror(reason));
-}
-
-/* One column in one collective call, so that no chunk is ever rewritten. */
-static bool write_compressed(struct writer *w, hid_t file, hid_t transfer, int c)
-{
-  const struct writer_column *column = &w->plan->columns[c];
-  const int64_t rows = w->plan->rows;
-  const hid_t group = H5Gopen2(file, "particles", H5P_DEFAULT);
-  const hid_t dataset = H5Dopen2(group, column->name, H5P_DEFAULT);
-  hsize_t count[3], start[3] = {(hsize_t)w->first, 0, 0};
-  const int axes = shape_of(column, rows, count);
-  const hid_t disk = H5Dget_space(dataset), memory = H5Screate_simple(axes, count, NULL);
-  void *staging = mem_alloc((size_t)rows, row_size(column));
-  if (rows > 0) {
-    column->gather(column->context, 0, (int32_t)rows, staging);
-    H5Sselect_hyperslab(disk, H5S_SELECT_SET, start, NULL, count, NULL);
-  } else {
-    H5Sselect_none(disk);
-    H5Sselect_none(memory);
-  }
-  const bool written = H5Dwrite(dataset, column->type, memory, disk, transfer, staging) >= 0;
-  mem_free(staging);
-  H5Sclose(memory);
-  H5Sclose(disk);
-  H5Dclose(dataset);
-  H5Gclose(group);
-  log_heartbeat(w->plan->what);
-  return written;
-}
-
-/* A failed column does not end the loop: the other ranks are already waiting in the next one. */
-static int write_through_mpi(struct writer *w, struct error *err)
-{
-  const hid_t access = H5Pcreate(H5P_FILE_ACCESS), transfer = H5Pcreate(H5P_DATASET_XFER);
-  H5Pset_fapl_mpio(access, w->comm->mpi, MPI_INFO_NULL);
-  H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
-  H5Pset_coll_metadata_write(access, true);
-  H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE);
-  const hid_t file = H5Fopen(w->temp, H5F_ACC_RDWR, access);
-  bool fine = file >= 0;
-  for (int c = 0; c < w->plan->column_count && file >= 0; c++)
-    fine = write_compressed(w, file, transfer, c) && fine;
-  if (file >= 0) {
-    fine = H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0 && fine;
-    fine = hdf5_close_written(file) && fine;
-  }
-  H5Pclose(transfer);
-  H5Pclose(access);
-  return fine ? FIRN_OK : hdf5_error(err, FIRN_EIO, "cannot write %s", w->plan->target);
-}
-
-/* Collective: what all ranks' rows come to. A compressed file has no tables of rows: all of it is the rest,
- * which rank 0 reads back. */
-static void make_seal(const struct writer *w, struct seal *seal)
+/* Collective: what all ranks' rows come to. */
+static void seal_rows(const struct writer *w, struct seal *seal)
 {
   int64_t sums[WRITER_COLUMNS];
   memcpy(sums, w->sum, sizeof sums);
-  *seal = (struct seal){0};
-  if (!w->plan->sealed || is_compressed(w)) return;
   comm_sum_i64(w->comm, sums, WRITER_COLUMNS); /* wraps, as the sum of the rows does */
   for (int c = 0; c < w->plan->column_count; c++) {
     const struct writer_column *column = &w->plan->columns[c];
     struct seal_entry entry = {.offset = w->total > 0 ? w->offset[c] : SEAL_BYTES,
                                .rows = w->total,
-                               .row_size = (int64_t)row_size(column)};
+                               .row_size = (int64_t)writer_row_size(column)};
     strncpy(entry.name, column->name, sizeof entry.name - 1);
     memcpy(&entry.sum, &sums[c], sizeof entry.sum);
     seal_add_entry(seal, &entry);
   }
+}
+
+/* Collective: a compressed file has no rows, only bytes, which are read back. Each rank takes its share. */
+static int seal_blocks(const struct writer *w, struct seal *seal, struct error *err)
+{
+  struct seal_entry entry = {.rows = 0};
+  int code = comm_agree(w->comm, w->comm->rank == 0 ? seal_plan_blocks(&entry, w->temp, err) : FIRN_OK, err);
+  if (code != FIRN_OK) return code;
+  comm_broadcast(w->comm, &entry, sizeof entry);
+  const int64_t size = w->comm->size, rank = w->comm->rank;
+  const int64_t first = entry.rows * rank / size, end = entry.rows * (rank + 1) / size;
+  code = comm_agree(w->comm, seal_sum_blocks(&entry, w->temp, first, end - first, err), err);
+  int64_t sum;
+  memcpy(&sum, &entry.sum, sizeof sum);
+  comm_sum_i64(w->comm, &sum, 1);
+  memcpy(&entry.sum, &sum, sizeof sum);
+  if (entry.rows > 0) seal_add_entry(seal, &entry);
+  return code;
+}
+
+static int make_seal(const struct writer *w, struct seal *seal, struct error *err)
+{
+  *seal = (struct seal){0};
+  if (!w->plan->sealed) return FIRN_OK;
+  if (w->compressed) return seal_blocks(w, seal, err);
+  seal_rows(w, seal);
+  return FIRN_OK;
 }
 
 /* Rank 0: a file that is complete becomes the one under the name. */
@@ -324,10 +276,11 @@ static int write_all(struct writer *w, struct error *err)
 {
   int code = prepare(w, err);
   if (code != FIRN_OK) return code;
-  code = comm_agree(w->comm, is_compressed(w) ? write_through_mpi(w, err) : write_columns(w, err), err);
+  code = w->together ? writer_write_parallel(w, err) : comm_agree(w->comm, writer_write_direct(w, err), err);
   if (code != FIRN_OK) return code;
   struct seal seal;
-  make_seal(w, &seal);
+  code = make_seal(w, &seal, err);
+  if (code != FIRN_OK) return code;
   return comm_agree(w->comm, w->comm->rank == 0 ? commit(w, &seal, err) : FIRN_OK, err);
 }
 
@@ -341,8 +294,11 @@ int writer_write(const struct comm *comm, const struct writer_plan *plan, int64_
   log_heartbeat(plan->what);
   comm_sum_i64(comm, &w.total, 1);
   w.first = comm_exscan_i64(comm, plan->rows);
+  w.compressed = plan->compression > 0 && w.total > 0;
+  w.together = w.compressed || (w.total > 0 && together_is_chosen(comm, plan->way));
   const int code = write_all(&w, &local);
   if (code != FIRN_OK && comm->rank == 0 && w.temp) unlink(w.temp);
+  log_unfinished(NULL);
   if (code != FIRN_OK && err) *err = local;
   if (bytes) *bytes = w.size;
   mem_free(w.temp);

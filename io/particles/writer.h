@@ -1,12 +1,15 @@
 /* One HDF5 file of particles written by all ranks together: whole under its name, or not there.
  *
- * Frames and checkpoints share this. Rank 0 alone makes the file and its structure; then every rank writes
- * its own rows to where they belong. Collective HDF5 would do the same in more steps, but it does not survive
- * an error on one rank: a full disk hangs it in a collective call that the others never reach. Here nothing
- * is collective but the agreement on what came of it. (Compressed columns are the exception: their chunks
- * cross ranks, so they go through MPI-IO, once the space they may need is reserved.)
+ * Frames and checkpoints share this. Rank 0 makes the file and its structure and reserves the space for all
+ * of it, so that a full disk shows before a row is written. Then all ranks write their rows, in one of two
+ * ways:
  *
- * The file is the same, byte for byte, whatever the number of ranks. */
+ * - parallel HDF5 (writer_parallel.c): collective calls of all ranks, through MPI-IO with its aggregators and
+ *   hints. Compressed columns always go this way, since chunks cross ranks.
+ * - direct (writer_direct.c): each rank writes to where its rows belong, and only the agreement on what came
+ * of it is collective.
+ *
+ * The file is the same, byte for byte, whatever the number of ranks and the way. */
 #ifndef FIRN_IO_WRITER_H
 #define FIRN_IO_WRITER_H
 
@@ -14,6 +17,7 @@
 #include "decomposition/comm.h"
 #include "io/particles/fence.h"
 #include "io/particles/hdf5.h"
+#include "io/scene/scene_writing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,6 +45,7 @@ struct writer_plan {
   /* Rank 0: puts the attributes of the file; false when HDF5 fails. */
   bool (*describe)(hid_t file, const void *context);
   const void *context;
+  const struct scene_writing *way; /* NULL: the default */
   const struct fence *fence; /* rank 0: asked before anything appears; NULL where nobody else could write */
 };
 

@@ -253,8 +253,8 @@ static bool to_number(const struct yaml_item *item, double *out)
 }
 
 /* Coordinates, speeds and moduli are squared and multiplied later on: a bound here keeps every product
- * finite. */
-static const double largest = 1e15;
+ * finite. Sizes that must not be 0 are divided by: so does a bound from below. */
+static const double largest = 1e15, smallest = 1e-30;
 
 static bool take_number(struct reader *r, const struct yaml_item *item, const char *expected, double *out)
 {
@@ -285,6 +285,15 @@ static const char *range_text(enum reader_range range)
   }
 }
 
+static void check_range(struct reader *r, const struct yaml_item *item, enum reader_range range, double value)
+{
+  if ((range == RANGE_POSITIVE && value <= 0.0) || (range == RANGE_NOT_NEGATIVE && value < 0.0))
+    fail_type(r, item, range_text(range));
+  else if (range != RANGE_ANY && value > 0.0 && value < smallest)
+    reader_fail(r, item, "expected at least 1e-30%s, found %s", range == RANGE_POSITIVE ? "" : ", or 0",
+                item->text);
+}
+
 double reader_number(struct reader *r, const struct yaml_item *map, const char *key, double fallback,
                      enum reader_range range)
 {
@@ -292,9 +301,7 @@ double reader_number(struct reader *r, const struct yaml_item *map, const char *
   double value = fallback;
   char digits[32];
   if (!item && isnan(fallback)) fail_missing(r, map, key, range_text(range));
-  if (item && take_number(r, item, range_text(range), &value) &&
-      ((range == RANGE_POSITIVE && value <= 0.0) || (range == RANGE_NOT_NEGATIVE && value < 0.0)))
-    fail_type(r, item, range_text(range));
+  if (item && take_number(r, item, range_text(range), &value)) check_range(r, item, range, value);
   if (r->code) return 1.0;
   reader_write(r, "%s: %s", key, print_number(value, digits));
   return value;
@@ -319,6 +326,7 @@ double reader_number_or_auto(struct reader *r, const struct yaml_item *map, cons
   }
   if (take_number(r, item, "auto or a finite number above 0", &value) && value <= 0.0)
     fail_type(r, item, "auto or a finite number above 0");
+  if (!r->code) check_range(r, item, RANGE_POSITIVE, value);
   reader_write(r, "%s: %s", key, print_number(value, digits));
   return value;
 }

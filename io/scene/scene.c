@@ -5,6 +5,7 @@
 #include "io/scene/scene.h"
 
 #include "base/memory.h"
+#include "base/vec.h"
 #include "io/assets/assets.h"
 #include "io/scene/scene_read.h"
 
@@ -31,6 +32,13 @@ double scene_frame_time(const struct scene *scene, int64_t frame)
   return cut ? scene->end : beat;
 }
 
+bool scene_sound_binds(const struct scene *scene)
+{
+  bool binds = scene->beta == 0.0;
+  for (int k = 0; k < scene->material_count; k++) binds |= material_is_explicit(&scene->materials[k]);
+  return binds;
+}
+
 bool scene_stiffness_varies(const struct scene *scene)
 {
   for (int k = 0; k < scene->snow_count; k++) {
@@ -40,6 +48,13 @@ bool scene_stiffness_varies(const struct scene *scene)
       if (snow->zone[z].depth > 0.0 && snow->zone[z].stiffness != 1.0) return true;
   }
   return false;
+}
+
+double scene_gravity_step(const struct scene *scene)
+{
+  static const double most_with_liquid = 0.02; /* cells that a particle falls in its first step, times two */
+  const double part = scene->has_heat ? fmin(scene->cfl, most_with_liquid) : scene->cfl;
+  return sqrt(part * scene->spacing / vec_norm(scene->gravity)); /* infinite without gravity */
 }
 
 double scene_end_time(const struct scene *scene)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "bodies/body.h"
 #include "io/scene/scene_checkpoint.h"
+#include "io/scene/scene_writing.h"
 #include "levelset/shape.h"
 #include "material/heat.h"
 #include "material/material.h"
@@ -50,7 +51,7 @@ struct snow_noise {
 };
 
 struct snow_source {
-  char name[64];
+  char name[BODY_NAME];
   int line;   /* in the scene file, for messages */
   char *file; /* particle file, found from the scene's folder; NULL for a shape */
   struct shape shape;
@@ -104,7 +105,7 @@ struct scene_window {
 
 /* Snow that comes in while a run goes on, and places where it is taken out. */
 struct scene_source {
-  char name[64];
+  char name[NAME_SIZE];
   int line; /* in the scene file, for messages */
   struct shape shape;
   double rate; /* kg/s */
@@ -136,7 +137,7 @@ enum probe_kind {
 };
 
 struct scene_probe {
-  char name[64];
+  char name[NAME_SIZE];
   int line; /* in the scene file, for messages */
   enum probe_kind kind;
   double low[3], high[3]; /* m; line: its ends; profile: corners; flux: a point and the normal; deposit: high
@@ -176,9 +177,13 @@ struct scene {
                         */
   double tolerance;
   int max_iterations;
-  bool jacobi;    /* it is preconditioned with the diagonal */
-  bool pipelined; /* the solve hides its sums behind its products (solver/cr.h) */
-  bool mixed;     /* its products are in single precision, all else in double (kernels/hessian_mixed.c) */
+  int flow_repeats;    /* of a solve in which particles with the operator `flow` create energy (sim/flow.h) */
+  bool slide;          /* nodes that slide on bodies are solved for along these; else bodies hold them */
+  bool gap;            /* bodies act once snow has reached their surface, not their nodes (bodies/gap.h) */
+  bool whole_friction; /* by the normal impulse of the whole step, with a second solve (sim/friction.h) */
+  bool jacobi;         /* it is preconditioned with the diagonal */
+  bool pipelined;      /* the solve hides its sums behind its products (solver/cr.h) */
+  bool mixed; /* its products are in single precision, all else in double (kernels/hessian_mixed.c) */
 
   enum scene_scheme scheme;
   enum scene_kernel kernel;
@@ -196,12 +201,14 @@ struct scene {
   int body_count;
   int snow_own, body_own; /* the first so many are the scene's; the others are copies that own nothing */
   struct assets *assets;  /* what their shapes were read from, once scene_load() was called */
+  bool loaded;            /* by scene_load(), wholly */
 
-  char *output;      /* folder; default "out/<name>" */
-  unsigned fields;   /* of frames: bits of frame_words() */
-  int frame_bits;    /* 32 or 64 */
-  int frame_every;   /* write each n-th frame of frame_rate */
-  int compression;   /* deflate level, 0 none */
+  char *output;    /* folder; default "out/<name>" */
+  unsigned fields; /* of frames: bits of frame_words() */
+  int frame_bits;  /* 32 or 64 */
+  int frame_every; /* write each n-th frame of frame_rate */
+  int compression; /* deflate level, 0 none */
+  struct scene_writing writing;
   int history_every; /* steps between lines of the history; 0 for none */
   bool budget;       /* where the energy goes, in the history */
   int probes_every;  /* steps between lines of probes.csv */
@@ -230,8 +237,8 @@ int scene_file_text(char **out, const char *path, struct error *err);
 
 /* Reads the files that shapes are made from (meshes, images, level-set keys), makes the copies that the scene
  * asks for, and checks what only then can be checked. What the files hold becomes part of the scene's hash.
- * To be called once; for scenes without files and copies it may be left out. Collective over comm; a NULL
- * comm means this process alone. */
+ * A second call of a loaded scene does nothing: simulations hold pointers to its snow and bodies. For scenes
+ * without files and copies it may be left out. Collective over comm; a NULL comm means this process alone. */
 int scene_load(struct scene *scene, const struct comm *comm, struct error *err);
 
 /* A sentence's end about a shape of a mesh that is far too large for the domain, as one in centimetres is;
@@ -249,6 +256,10 @@ int scene_check_columns(const struct snow_source *snow, unsigned columns, struct
 /* Collective where scene_load() was. */
 void scene_destroy(struct scene **scene);
 
+/* s: the longest step that gravity allows. Liquid at rest gets currents of its own in longer steps than this
+ * (docs/method.md, limits of heat and liquid). */
+double scene_gravity_step(const struct scene *scene);
+
 /* kg/m^3, of an item's inside. */
 static inline double scene_density(const struct scene *scene, const struct snow_source *snow)
 {
@@ -261,6 +272,16 @@ static inline double scene_density(const struct scene *scene, const struct snow_
 static inline bool scene_affine_once(const struct scene *scene)
 {
   return scene->scheme == SCHEME_APIC && (scene->beta > 0.0 || scene->force != FORCE_MLS) && !scene->budget;
+}
+
+/* Whether sound limits the step: in explicit steps of any material, in others if some material has no part in
+ * the solve. */
+bool scene_sound_binds(const struct scene *scene);
+
+/* Whether the first step estimates V0 of an item that is a shape. */
+static inline bool scene_estimates_volume(const struct scene *scene, const struct snow_source *snow)
+{
+  return !snow->file && !snow->exact_volume && !snow->liquid && !scene->window.given;
 }
 
 /* Whether particles of some snow have another stiffness than their material's. */
@@ -278,6 +299,14 @@ struct scene_camera scene_camera_at(const struct scene_camera *camera, double ti
  * come earlier. */
 int64_t scene_last_frame(const struct scene *scene);
 double scene_frame_time(const struct scene *scene, int64_t frame); /* s */
+
+/* How dense a source's stream is where it leaves the source, as a share of the density at rest: infinite if
+ * nothing carries it away. */
+double scene_source_fill(const struct scene *scene, const struct scene_source *source);
+
+/* What the source brings flies until it lands (docs/method.md). A stream that is nearly full is a solid jet.
+ */
+bool scene_source_is_thin(const struct scene *scene, const struct scene_source *source);
 
 /* s, of the last frame: the scene's end, or the beat of the frames that it is meant to be, a hair off. */
 double scene_end_time(const struct scene *scene);

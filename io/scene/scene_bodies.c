@@ -191,7 +191,7 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
                       struct body *body)
 {
   map->used = true;
-  reader_check_name(r, map, name, sizeof body->name, false);
+  reader_check_name(r, map, name, NAME_SIZE, false);
   if (r->code) return;
   snprintf(body->name, sizeof body->name, "%s", name);
   body->line = map->key_line ? map->key_line : map->line;
@@ -207,6 +207,7 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
     reader_refuse(r, map, "pressure_map", "on a body without 'measure: true'");
   else if (yaml_find(map, "pressure_map"))
     body->mapped = reader_flag(r, map, "pressure_map", false);
+  body->skin = BODY_SKIN * s->spacing;
   body->color_given = scene_read_color(r, map, body->color);
   reader_close(r);
   if (r->code || !shape_is_ready(&body->shape)) return;

@@ -223,7 +223,7 @@ static int compare_orders(struct scene_changes *changes, const char *before, con
   static const struct {
     const char *name;
     bool safe;
-  } sections[] = {{"materials", true}, {"snow", false}, {"bodies", false}};
+  } sections[] = {{"materials", true}, {"snow", false}, {"bodies", false}, {"sources", false}};
   int code = FIRN_OK;
   for (size_t k = 0; k < sizeof sections / sizeof *sections && code == FIRN_OK; k++) {
     struct scene_names *old = NULL, *new = NULL;
@@ -253,6 +253,18 @@ int scene_changes_create(struct scene_changes **out, const char *before, const c
   drop(&old);
   drop(&new);
   return code;
+}
+
+bool scene_changes_touch(const struct scene_changes *changes, const char *section, const char *name)
+{
+  const size_t first = strlen(section), second = strlen(name);
+  for (int k = 0; k < changes->count; k++) {
+    const char *path = changes->items[k].path;
+    if (strncmp(path, section, first) == 0 && path[first] == '.' &&
+        strncmp(path + first + 1, name, second) == 0 && path[first + 1 + second] == '.')
+      return true;
+  }
+  return false;
 }
 
 void scene_changes_destroy(struct scene_changes **changes)

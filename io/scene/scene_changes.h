@@ -37,4 +37,7 @@ int scene_changes_create(struct scene_changes **out, const char *before, const c
                          struct error *err);
 void scene_changes_destroy(struct scene_changes **changes);
 
+/* Whether a key of the section `section.name` changed, as "probes" and "gate"; also one that came or went. */
+bool scene_changes_touch(const struct scene_changes *changes, const char *section, const char *name);
+
 #endif

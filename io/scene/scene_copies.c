@@ -2,8 +2,9 @@
  * it: every copy is as much work, and meets its neighbours as snow meets snow.
  *
  * A copy is the same struct with another centre (shape.h), which borrows what the first one owns. Random
- * numbers are the same too, so copies are alike. Collision bodies without an end stay single: that is right
- * where they look the same from every copy. */
+ * numbers are the same too, so copies are alike. Copy 2 of `plate` is called `plate.2`, which no scene can
+ * name anything. Collision bodies without an end stay single: that is right where they look the same from
+ * every copy. */
 #include "base/memory.h"
 #include "io/scene/scene.h"
 #include "io/scene/scene_read.h"
@@ -51,7 +52,14 @@ static int check_bodies(const struct scene *s, int axis, struct error *err)
   return FIRN_OK;
 }
 
-/* Copy c of `from` is `shift` further along. */
+/* The name of copy c, counted from 0, which is the original. */
+static void name_copy(char name[BODY_NAME], int c)
+{
+  const size_t length = strlen(name);
+  snprintf(name + length, BODY_NAME - length, ".%d", c + 1);
+}
+
+/* Copy c is c times `shift` further along. */
 static void copy_snow(struct scene *s, int axis, double shift)
 {
   const int own = s->snow_own;
@@ -61,6 +69,7 @@ static void copy_snow(struct scene *s, int axis, double shift)
       struct snow_source *copy = &s->snow[s->snow_count++];
       *copy = s->snow[k];
       copy->shape.center[axis] += c * shift;
+      name_copy(copy->name, c);
     }
 }
 
@@ -74,6 +83,7 @@ static void copy_bodies(struct scene *s, int axis, double shift)
       struct body *copy = &s->bodies[s->body_count++];
       *copy = s->bodies[k];
       copy->shape.center[axis] += c * shift;
+      name_copy(copy->name, c);
     }
 }
 

@@ -2,7 +2,9 @@
 #include "io/scene/scene_read.h"
 
 #include "base/memory.h"
+#include "base/vec.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST_KEYS = 10000 };
@@ -30,7 +32,16 @@ static void read_capacities(struct reader *r, const struct yaml_item *heat, stru
   reader_close(r);
 }
 
-static void read_liquid(struct reader *r, const struct yaml_item *heat, struct heat_law *law)
+/* s. Heavier water sinks through lighter water within sqrt(h/g), so what evens out the density of particles
+ * must act as fast, whatever the cells are. */
+static double usual_spread_time(const struct scene *s)
+{
+  const double gravity = vec_norm(s->gravity);
+  return gravity > 0.0 ? 2.0 * sqrt(s->spacing / gravity) : 0.1;
+}
+
+static void read_liquid(struct reader *r, const struct yaml_item *heat, const struct scene *s,
+                        struct heat_law *law)
 {
   static const char *const keys[] = {
       "density", "stiffness", "conductivity", "spread_time", "spread_threshold", "passes", NULL};
@@ -38,8 +49,8 @@ static void read_liquid(struct reader *r, const struct yaml_item *heat, struct h
   law->rho_liquid = reader_number(r, map, "density", 1000.0, RANGE_POSITIVE);
   law->lambda_liquid = reader_number(r, map, "stiffness", 1e7, RANGE_POSITIVE);
   law->kappa_liquid = reader_number(r, map, "conductivity", 0.56, RANGE_NOT_NEGATIVE);
-  law->spread_time = reader_number(r, map, "spread_time", 0.1, RANGE_POSITIVE);
-  law->spread_threshold = reader_number(r, map, "spread_threshold", 0.03, RANGE_NOT_NEGATIVE);
+  law->spread_time = reader_number(r, map, "spread_time", usual_spread_time(s), RANGE_POSITIVE);
+  law->spread_threshold = reader_number(r, map, "spread_threshold", 0.0, RANGE_NOT_NEGATIVE);
   law->passes = (int)reader_integer(r, map, "passes", 3, 1, 100);
   reader_close(r);
   if (law->spread_threshold >= 1.0)
@@ -73,7 +84,7 @@ void scene_read_heat(struct reader *r, const struct yaml_item *root, struct scen
   law->melting_point = scene_read_kelvin(r, map, "melting_point", 273.15);
   law->latent = reader_number(r, map, "latent_heat", 334e3, RANGE_POSITIVE);
   read_capacities(r, map, law);
-  read_liquid(r, map, law);
+  read_liquid(r, map, s, law);
   read_ambient(r, map, law);
   law->heat_mix = reader_number(r, map, "mix", 1.0, RANGE_NOT_NEGATIVE);
   law->contact_cells = reader_number(r, map, "contact_cells", 1.0, RANGE_POSITIVE);

@@ -69,10 +69,13 @@ static int load_body(struct scene *s, const struct comm *comm, struct body *body
 int scene_load(struct scene *s, const struct comm *comm, struct error *err)
 {
   int code = FIRN_OK;
+  if (s->loaded) return FIRN_OK;
   for (int k = 0; k < s->snow_count && !code; k++) code = load_snow(s, comm, &s->snow[k], err);
   for (int k = 0; k < s->body_count && !code; k++) code = load_body(s, comm, &s->bodies[k], err);
   if (!code) code = scene_list_files(s, comm, err);
-  return code ? code : scene_make_copies(s, err);
+  if (!code) code = scene_make_copies(s, err);
+  s->loaded = !code;
+  return code;
 }
 
 int scene_check_columns(const struct snow_source *snow, unsigned columns, struct error *err)

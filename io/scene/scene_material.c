@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "material/look.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -136,6 +137,9 @@ static void read_number(struct reader *r, const struct yaml_item *map, const str
   *value = reader_number(r, map, key->word, *value, RANGE_ANY);
   if (!material_allows(&key->allowed, *value))
     reader_fail_key(r, map, key->word, "expected %s, found %g", material_range_text(&key->allowed, text),
+                    *value);
+  if (*value != 0.0 && fabs(*value) < 1e-30)
+    reader_fail_key(r, map, key->word, "%g is too small to compute with; expected at least 1e-30 in size",
                     *value);
 }
 

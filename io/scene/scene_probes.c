@@ -117,6 +117,18 @@ static void read_probe(struct reader *r, struct yaml_item *map, const struct sce
   reader_close(r);
 }
 
+/* Whether columns of `one` would have the names of columns of `many`, a line or a profile: those of region 3
+ * of `pit` begin with pit_3. */
+static bool is_mixed_up(const struct scene_probe *one, const struct scene_probe *many)
+{
+  const size_t length = strlen(many->name);
+  if (many->kind != PROBE_LINE && many->kind != PROBE_PROFILE) return false;
+  if (one->kind == PROBE_LINE || one->kind == PROBE_PROFILE) return false;
+  const char *rest = one->name + length;
+  return strncmp(one->name, many->name, length) == 0 && *rest == '_' && rest[1] &&
+         strspn(rest + 1, "0123456789") == strlen(rest + 1);
+}
+
 void scene_read_probes(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   if (r->code || !yaml_find(root, "probes")) return;
@@ -131,9 +143,14 @@ void scene_read_probes(struct reader *r, const struct yaml_item *root, struct sc
   r->depth++;
   for (int k = 0; k < list->count && !r->code; k++) {
     read_probe(r, list->child[k], s, &s->probes[k]);
-    for (int other = 0; other < k && !r->code; other++)
-      if (!strcmp(s->probes[other].name, s->probes[k].name))
-        reader_fail(r, list->child[k], "there is another probe called '%s'", s->probes[k].name);
+    for (int other = 0; other < k && !r->code; other++) {
+      const struct scene_probe *a = &s->probes[k], *b = &s->probes[other];
+      if (!strcmp(a->name, b->name))
+        reader_fail(r, list->child[k], "there is another probe called '%s'", a->name);
+      else if (!r->stored && (is_mixed_up(a, b) || is_mixed_up(b, a)))
+        reader_fail(r, list->child[k], "'%s' and '%s' would have columns of the same name; rename one",
+                    a->name, b->name);
+    }
   }
   reader_close(r);
 }

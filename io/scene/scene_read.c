@@ -26,6 +26,9 @@ static void read_copies(struct reader *r, const struct yaml_item *map, struct sc
                     (long long)s->cells[s->slab_axis], 'x' + (int)s->slab_axis, (long long)most_cells);
 }
 
+/* Nodes that a particle has weight on along an axis, with the wider kernel. */
+enum { LEAST_CELLS = 4 };
+
 static void read_domain(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   static const char *const keys[] = {"lower", "cells", "spacing", "slab_axis", "leave", "copies", NULL};
@@ -45,6 +48,13 @@ static void read_domain(struct reader *r, const struct yaml_item *root, struct s
   for (int d = 0; d < 3; d++)
     if (!(fabs(s->lower[d]) / s->spacing < 0x1p40))
       reader_fail_key(r, map, "lower", "%g is too far from 0 for a spacing of %g", s->lower[d], s->spacing);
+  for (int d = 0; d < 3 && !r->stored; d++)
+    if (s->cells[d] < LEAST_CELLS)
+      reader_fail_key(r, map, "cells",
+                      "%lld along %c, expected at least %d: a particle reaches over so many, and snow leaves "
+                      "through the open faces of the domain; for a slice, hold the snow between two planes "
+                      "of friction 0 that lie inside the domain",
+                      (long long)s->cells[d], 'x' + d, LEAST_CELLS);
   if (!(s->spacing > 1e-9 && s->spacing < 1e9))
     reader_fail_key(r, map, "spacing", "%g m is not a sensible cell; expected 1e-9 to 1e9", s->spacing);
 }
@@ -54,6 +64,21 @@ static bool is_explicit(const struct yaml_item *root)
 {
   const struct yaml_item *scheme = yaml_find(yaml_find(root, "integrator"), "scheme");
   return scheme && scheme->kind == YAML_SCALAR && strcmp(scheme->text, "explicit") == 0;
+}
+
+/* Sound also limits a fixed step. There the number is not written unless the scene gives it, so that the
+ * hashes of older scenes hold. */
+static void read_cfl_sound(struct reader *r, const struct yaml_item *root, const struct yaml_item *map,
+                           struct scene *s)
+{
+  const bool fixed = s->step > 0.0;
+  r->unwritten = fixed && !yaml_find(map, "cfl_sound");
+  s->cfl_sound =
+      reader_number_if(r, is_explicit(root), "with the semi-implicit scheme, which sound does not limit", map,
+                       "cfl_sound", 0.3, RANGE_POSITIVE);
+  r->unwritten = false;
+  if (!fixed && s->cfl_sound > 1.0)
+    reader_fail_key(r, map, "cfl_sound", "expected at most 1: beyond it no explicit step is stable");
 }
 
 static void read_time(struct reader *r, const struct yaml_item *root, struct scene *s)
@@ -67,9 +92,7 @@ static void read_time(struct reader *r, const struct yaml_item *root, struct sce
   static const char fixed[] = "beside 'step', which says how long steps are";
   s->max_step = reader_number_if(r, free, fixed, map, "max_step", 5e-4, RANGE_POSITIVE);
   s->cfl = reader_number_if(r, free, fixed, map, "cfl", 0.4, RANGE_POSITIVE);
-  s->cfl_sound = reader_number_if(r, free && is_explicit(root),
-                                  free ? "with the semi-implicit scheme, which sound does not limit" : fixed,
-                                  map, "cfl_sound", 0.3, RANGE_POSITIVE);
+  read_cfl_sound(r, root, map, s);
   s->frame_rate = reader_number(r, map, "frame_rate", 24.0, RANGE_POSITIVE);
   reader_close(r);
   if (s->step > s->end)
@@ -80,8 +103,6 @@ static void read_time(struct reader *r, const struct yaml_item *root, struct sce
     reader_fail_key(r, map, "max_step", "%g s means more than 1e12 steps", s->max_step);
   if (s->cfl > 1.0)
     reader_fail_key(r, map, "cfl", "expected at most 1: a particle may cross one cell a step");
-  if (s->cfl_sound > 1.0)
-    reader_fail_key(r, map, "cfl_sound", "expected at most 1: beyond it no explicit step is stable");
   if (s->end * s->frame_rate > 1e7)
     reader_fail_key(r, map, "frame_rate", "%g frames are too many; expected at most 1e7",
                     s->end * s->frame_rate);
@@ -94,6 +115,9 @@ static const char solves_nothing[] = "with the explicit scheme, which solves not
 
 /* Default tolerances: of the velocities that a solve starts from, and of a cell's strain in a step. */
 static const double velocity_tolerance = 1e-4, strain_tolerance = 1e-5;
+
+/* Of solves that are checked (docs/method.md). */
+enum { DEFAULT_REPEATS = 2, MOST_REPEATS = 8 };
 
 /* By strain, unless the scene gives a tolerance alone: that is one of velocities, as it was in older scenes.
  * `velocity` is not written, so that the hashes of these hold. */
@@ -113,11 +137,59 @@ static void read_stop(struct reader *r, const struct yaml_item *root, const stru
   if (s->stop_by_strain) reader_write(r, "stop: %s", stops[1]);
 }
 
+/* `all` is not written: it is the rule of older scenes, whose hashes hold. */
+static void read_slide(struct reader *r, const struct yaml_item *map, bool solves, struct scene *s)
+{
+  static const char *const words[] = {"all", "normal", NULL};
+  if (!solves) {
+    reader_refuse(r, map, "slide", solves_nothing);
+    return;
+  }
+  r->unwritten = true;
+  s->slide = reader_choice(r, map, "slide", 1, words) == 1;
+  r->unwritten = false;
+  if (s->slide) reader_write(r, "slide: %s", words[1]);
+}
+
+/* What friction on bodies is in proportion to. `before` is not written: scenes without a choice had it. */
+static void read_friction(struct reader *r, const struct yaml_item *map, bool implicit, struct scene *s)
+{
+  static const char *const words[] = {"before", "whole", NULL};
+  if (!implicit) {
+    reader_refuse(r, map, "friction", solves_nothing);
+    return;
+  }
+  r->unwritten = true;
+  s->whole_friction = reader_choice(r, map, "friction", 0, words) == 1;
+  r->unwritten = false;
+  if (s->whole_friction) reader_write(r, "friction: %s", words[1]);
+  if (s->whole_friction && !s->slide)
+    reader_fail_key(r, map, "friction", "whole needs slide: normal, so that nodes can slide in the solve");
+  if (s->whole_friction && s->gap)
+    reader_fail_key(r, map, "friction", "whole needs contact: nodes, by which the impulse is known");
+}
+
+/* `nodes` is not written: it is the rule of older scenes, whose hashes hold. */
+static void read_contact(struct reader *r, const struct yaml_item *root, const struct yaml_item *map,
+                         struct scene *s)
+{
+  static const char *const words[] = {"nodes", "gap", NULL};
+  if (!yaml_find(root, "bodies")) {
+    reader_refuse(r, map, "contact", "without bodies");
+    return;
+  }
+  r->unwritten = true;
+  s->gap = reader_choice(r, map, "contact", 0, words) == 1;
+  r->unwritten = false;
+  if (s->gap) reader_write(r, "contact: %s", words[1]);
+}
+
 static void read_integrator(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   static const char *const conditioners[] = {"none", "jacobi", NULL};
-  static const char *const keys[] = {"scheme", "beta",      "stop",           "tolerance", "max_iterations",
-                                     "solver", "precision", "preconditioner", NULL};
+  static const char *const keys[] = {
+      "scheme",         "beta",  "stop",         "tolerance", "max_iterations", "solver", "precision",
+      "preconditioner", "slide", "flow_repeats", "contact",   "friction",       NULL};
   static const char *const schemes[] = {"explicit", "semi-implicit", NULL};
   static const char *const solvers[] = {"cr", "pipelined", NULL}, *const precisions[] = {"double", "mixed",
                                                                                          NULL};
@@ -144,11 +216,29 @@ static void read_integrator(struct reader *r, const struct yaml_item *root, stru
                   yaml_find(root, "heat") ? "with 'heat', whose solve has none" : why);
   else if (s->stop_by_strain || yaml_find(map, "preconditioner"))
     s->jacobi = reader_choice(r, map, "preconditioner", s->stop_by_strain, conditioners) == 1;
+  read_slide(r, map, solves, s);
+  read_contact(r, root, map, s);
+  read_friction(r, map, implicit, s);
+  s->flow_repeats = DEFAULT_REPEATS;
+  if (!implicit)
+    reader_refuse(r, map, "flow_repeats", why);
+  else if (yaml_find(map, "flow_repeats"))
+    s->flow_repeats = (int)reader_integer(r, map, "flow_repeats", DEFAULT_REPEATS, 0, MOST_REPEATS);
   reader_close(r);
   if (implicit && (s->beta == 0.0 || s->beta > 1.0))
     reader_fail_key(r, map, "beta",
                     "expected above 0 and at most 1 (1/2 trapezoidal, 1 backward Euler), found %g", s->beta);
   if (s->tolerance >= 1.0) reader_fail_key(r, map, "tolerance", "expected below 1, found %g", s->tolerance);
+}
+
+/* After the materials: a key that nothing flows for has no effect. */
+static void check_repeats(struct reader *r, const struct yaml_item *root, const struct scene *s)
+{
+  const struct yaml_item *map = yaml_find(root, "integrator");
+  bool flows = false;
+  for (int k = 0; k < s->material_count && !r->code; k++) flows |= s->materials[k].flow;
+  if (map && !flows && !r->code)
+    reader_refuse(r, map, "flow_repeats", "without a material whose operator is 'flow'");
 }
 
 static void read_transfer(struct reader *r, const struct yaml_item *root, struct scene *s)
@@ -184,8 +274,9 @@ static void check_fields(struct reader *r, const struct yaml_item *map, const st
 
 static void read_output(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
-  static const char *const keys[] = {"folder",        "fields", "precision",    "every", "compression",
-                                     "history_every", "budget", "probes_every", NULL};
+  static const char *const keys[] = {"folder",      "fields",        "precision", "every",
+                                     "compression", "history_every", "budget",    "probes_every",
+                                     "writer",      "alignment",     "hints",     NULL};
   const char *fields[FRAME_WORDS + 1];
   static const char *const precisions[] = {"f32", "f64", NULL};
   frame_words(fields);
@@ -200,6 +291,7 @@ static void read_output(struct reader *r, const struct yaml_item *root, struct s
   s->frame_bits = reader_choice(r, map, "precision", 0, precisions) == 0 ? 32 : 64;
   s->frame_every = (int)reader_integer(r, map, "every", 1, 1, 1000000000);
   s->compression = (int)reader_integer(r, map, "compression", 0, 0, 9);
+  scene_read_writing(r, map, s->compression, &s->writing);
   s->history_every = (int)reader_integer(r, map, "history_every", 1, 0, 1000000000);
   if (s->history_every == 0) {
     reader_refuse(r, map, "budget", "without a history");
@@ -243,6 +335,7 @@ void scene_read(struct reader *r, struct scene *s)
   read_transfer(r, root, s);
   scene_read_heat(r, root, s);
   scene_read_materials(r, root, s);
+  check_repeats(r, root, s);
   scene_read_snow(r, root, s);
   scene_read_bodies(r, root, s);
   scene_read_window(r, root, s);
@@ -252,4 +345,5 @@ void scene_read(struct reader *r, struct scene *s)
   scene_read_camera(r, root, &s->camera);
   scene_read_sun(r, root, &s->sun);
   scene_read_checkpoint(r, root, &s->checkpoint);
+  s->writing.patience = fmin(s->checkpoint.no_progress / 4.0, 60.0); /* before the watchdog ends them all */
 }

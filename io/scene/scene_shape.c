@@ -11,7 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const kinds[] = {SCENE_SHAPE_KEYS, NULL}; /* in the order of enum shape_kind */
+/* In the order of enum shape_kind, whose first kind, nothing, has no word. */
+static const char *const kinds[] = {SCENE_SHAPE_KEYS, NULL};
+
+static const char *word_of(enum shape_kind kind)
+{
+  return kinds[kind - SHAPE_PLANE];
+}
 
 enum { MOST_CHILDREN = 1000 };
 
@@ -236,7 +242,6 @@ static void add_children(struct shape *shape, int count)
 {
   shape->child = mem_alloc((size_t)count, sizeof *shape->child);
   shape->child_count = count;
-  for (int c = 0; c < count; c++) shape->child[c].kind = SHAPE_NONE;
 }
 
 /* A list of shapes under `key`, which is there. */
@@ -291,7 +296,7 @@ static void read_made_of_one(struct reader *r, const struct yaml_item *map, cons
                            *const layer[] = {"on", "thickness", "all_around", "within", NULL};
   static const char *const box[] = {"box", NULL};
   const bool is_layer = shape->kind == SHAPE_LAYER, is_offset = shape->kind == SHAPE_OFFSET;
-  const struct yaml_item *item = reader_open(r, map, kinds[shape->kind],
+  const struct yaml_item *item = reader_open(r, map, word_of(shape->kind),
                                              is_layer    ? layer
                                              : is_offset ? offset
                                                          : shell);
@@ -313,16 +318,16 @@ static void read_made_of_one(struct reader *r, const struct yaml_item *map, cons
   reader_close(r);
 }
 
-static int find_kind(struct reader *r, const struct yaml_item *map)
+static enum shape_kind find_kind(struct reader *r, const struct yaml_item *map)
 {
-  int kind = -1;
+  enum shape_kind kind = SHAPE_NONE;
   for (int k = 0; kinds[k]; k++) {
     if (!yaml_find(map, kinds[k])) continue;
-    if (kind >= 0)
-      reader_fail_key(r, map, kinds[k], "there is a %s already; expected one shape", kinds[kind]);
-    kind = k;
+    if (kind != SHAPE_NONE)
+      reader_fail_key(r, map, kinds[k], "there is a %s already; expected one shape", word_of(kind));
+    kind = (enum shape_kind)(SHAPE_PLANE + k);
   }
-  if (kind < 0)
+  if (kind == SHAPE_NONE)
     reader_fail(r, map,
                 "a shape is missing; expected one of plane, sphere, box, capsule, cylinder, cone, wedge, "
                 "heightfield, mesh, levelset, union, intersection, difference, smooth_union, shell, offset, "
@@ -333,24 +338,24 @@ static int find_kind(struct reader *r, const struct yaml_item *map)
 static void read_shape(struct reader *r, const struct yaml_item *map, const struct scene *s,
                        struct shape *shape)
 {
-  *shape = (struct shape){.kind = SHAPE_NONE, .axis = {0.0, 1.0, 0.0}, .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-  const int kind = r->code ? -1 : find_kind(r, map);
+  *shape = (struct shape){.axis = {0.0, 1.0, 0.0}, .axes = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+  const enum shape_kind kind = r->code ? SHAPE_NONE : find_kind(r, map);
   if (r->code) return;
-  shape->kind = (enum shape_kind)kind;
+  shape->kind = kind;
   switch (shape->kind) {
   case SHAPE_PLANE: read_plane(r, map, shape); break;
   case SHAPE_SPHERE: read_sphere(r, map, shape); break;
   case SHAPE_BOX:
-  case SHAPE_WEDGE: read_box(r, map, kinds[kind], shape); break;
+  case SHAPE_WEDGE: read_box(r, map, word_of(kind), shape); break;
   case SHAPE_CAPSULE:
   case SHAPE_CYLINDER:
-  case SHAPE_CONE: read_rod(r, map, kinds[kind], shape); break;
+  case SHAPE_CONE: read_rod(r, map, word_of(kind), shape); break;
   case SHAPE_HEIGHTFIELD: read_heightfield(r, map, s, shape); break;
   case SHAPE_MESH:
   case SHAPE_KEYS: read_sampled(r, map, s, shape); break;
   case SHAPE_UNION:
   case SHAPE_INTERSECTION:
-  case SHAPE_DIFFERENCE: read_children(r, map, kinds[kind], s, shape); break;
+  case SHAPE_DIFFERENCE: read_children(r, map, word_of(kind), s, shape); break;
   case SHAPE_SMOOTH_UNION: read_smooth_union(r, map, s, shape); break;
   case SHAPE_TEXT: scene_read_letters(r, map, s, shape); break;
   default: read_made_of_one(r, map, s, shape); break;

@@ -329,7 +329,7 @@ static void read_shape_source(struct reader *r, const struct yaml_item *map, con
   else if (yaml_find(r->yaml->root, "window"))
     reader_refuse(r, map, "volume", "in a scene with a window, where volumes are always exact");
   else
-    snow->exact_volume = reader_choice(r, map, "volume", 0, volumes) == 1;
+    snow->exact_volume = reader_choice(r, map, "volume", 1, volumes) == 1;
   read_vary(r, map, s, snow);
   const char *key;
   char text[256];
@@ -351,7 +351,7 @@ static void read_source(struct reader *r, struct yaml_item *map, const struct sc
   snprintf(name, sizeof name, "snow-%d", index);
   reader_open_item(r);
   const char *given = reader_string(r, map, "name", name);
-  reader_check_name(r, map, given, sizeof snow->name, false);
+  reader_check_name(r, map, given, NAME_SIZE, false);
   if (!r->code) snprintf(snow->name, sizeof snow->name, "%s", given);
   snow->line = map->line;
   if (yaml_find(map, "file")) {

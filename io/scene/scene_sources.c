@@ -2,6 +2,7 @@
 #include "io/scene/scene_read.h"
 
 #include "base/memory.h"
+#include "base/vec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,6 +96,9 @@ static void read_source(struct reader *r, struct yaml_item *map, int index, cons
   reader_close(r);
   check_place(r, map, s, &source->shape);
   if (r->code) return;
+  for (int k = 0; k < index && !r->stored; k++) /* earlier versions let them be */
+    if (strcmp(s->sources[k].name, source->name) == 0)
+      reader_fail(r, map, "there is another source called '%s'", source->name);
   shape_settle(&source->shape);
   const double cell = s->spacing * s->spacing * s->spacing;
   source->mass = (source->liquid ? s->heat.rho_liquid : solid) * cell / source->per_cell;
@@ -131,6 +135,25 @@ static const struct yaml_item *open_list(struct reader *r, const struct yaml_ite
   reader_write(r, "%s:", key);
   r->depth++;
   return list;
+}
+
+double scene_source_fill(const struct scene *s, const struct scene_source *source)
+{
+  const double speed = vec_norm(source->velocity), gravity = vec_norm(s->gravity),
+               density = source->mass * source->per_cell / (s->spacing * s->spacing * s->spacing);
+  double lower[3], upper[3], way[3] = {0.0, 0.0, 0.0}, length = 0.0;
+  if (!(speed > 0.0 || gravity > 0.0)) return INFINITY;
+  vec_axpy(way, speed > 0.0 ? 1.0 / speed : 1.0 / gravity, speed > 0.0 ? source->velocity : s->gravity, way);
+  shape_bounds(&source->shape, lower, upper);
+  for (int d = 0; d < 3; d++) length += fabs(way[d]) * (upper[d] - lower[d]);
+  /* particles start at a random place of the shape, and so fall half its length on average within it */
+  const double out = sqrt(speed * speed + fmax(0.0, vec_dot(s->gravity, way)) * length);
+  return source->rate * length / (density * shape_volume(&source->shape) * out);
+}
+
+bool scene_source_is_thin(const struct scene *s, const struct scene_source *source)
+{
+  return scene_source_fill(s, source) < 0.9;
 }
 
 void scene_read_sources(struct reader *r, const struct yaml_item *root, struct scene *s)

@@ -16,6 +16,7 @@ enum {
   FIRN_ESTALE = -5,   /* another start of the same run has taken over */
   FIRN_EDAMAGED = -6, /* a file is not what was written */
   FIRN_EFORMAT = -7,  /* a sound file of a format version that this Firn does not read */
+  FIRN_ESTOPPED = -8, /* the caller, a signal or the time limit ended the run */
 };
 
 struct error {

@@ -11,11 +11,12 @@ static struct {
   enum log_level level;
   int rank;
   atomic_llong step;
-  _Atomic(const char *) phase;
+  _Atomic(const char *) phase, unfinished;
   atomic_ullong beats;
   bool draws; /* progress */
   bool progress_shown;
   void (*abort_job)(int code);
+  struct log_sink to;
 } sink = {.level = LOG_INFO, .step = -1, .phase = "start"};
 
 void log_configure(enum log_level level, int rank, void (*abort_job)(int code))
@@ -23,6 +24,21 @@ void log_configure(enum log_level level, int rank, void (*abort_job)(int code))
   sink.level = level;
   sink.rank = rank;
   sink.abort_job = abort_job;
+}
+
+void log_set_rank(int rank)
+{
+  sink.rank = rank;
+}
+
+void log_set_level(enum log_level level)
+{
+  sink.level = level;
+}
+
+void log_redirect(const struct log_sink *to)
+{
+  sink.to = *to;
 }
 
 void log_set_step(long long step)
@@ -36,9 +52,15 @@ void log_heartbeat(const char *phase)
   atomic_fetch_add_explicit(&sink.beats, 1, memory_order_relaxed);
 }
 
+void log_unfinished(const char *path)
+{
+  atomic_store(&sink.unfinished, path);
+}
+
 struct log_pulse log_pulse(void)
 {
-  return (struct log_pulse){atomic_load(&sink.beats), atomic_load(&sink.step), atomic_load(&sink.phase)};
+  return (struct log_pulse){atomic_load(&sink.beats), atomic_load(&sink.step), atomic_load(&sink.phase),
+                            atomic_load(&sink.unfinished)};
 }
 
 static void clear_progress(void)
@@ -48,11 +70,15 @@ static void clear_progress(void)
   sink.progress_shown = false;
 }
 
-static void print_line(const char *prefix, const char *format, va_list args)
+static void print_line(enum log_level level, const char *prefix, const char *format, va_list args)
 {
-  clear_progress();
   char line[2048];
   vsnprintf(line, sizeof line, format, args);
+  if (sink.to.line) {
+    sink.to.line(sink.to.line_context, level, line);
+    return;
+  }
+  clear_progress();
   fprintf(stderr, "%s%s\n", prefix, line);
 }
 
@@ -61,7 +87,7 @@ static void print_line(const char *prefix, const char *format, va_list args)
     if (sink.rank != 0 || sink.level < (lowest)) return;                                                     \
     va_list args;                                                                                            \
     va_start(args, format);                                                                                  \
-    print_line(prefix, format, args);                                                                        \
+    print_line(lowest, prefix, format, args);                                                                \
     va_end(args);                                                                                            \
   } while (0)
 
@@ -122,11 +148,14 @@ _Noreturn void firn_fatal(const char *format, ...)
   va_end(args);
   clear_progress();
   const long long step = sink.step;
+  char line[sizeof text + 64];
   if (step >= 0)
-    fprintf(stderr, "firn: fatal on rank %d at step %lld: %s\n", sink.rank, step, text);
+    snprintf(line, sizeof line, "firn: fatal on rank %d at step %lld: %s", sink.rank, step, text);
   else
-    fprintf(stderr, "firn: fatal on rank %d: %s\n", sink.rank, text);
+    snprintf(line, sizeof line, "firn: fatal on rank %d: %s", sink.rank, text);
+  fprintf(stderr, "%s\n", line);
   fflush(stderr);
+  if (sink.to.fatal) sink.to.fatal(sink.to.fatal_context, line);
   if (sink.abort_job) sink.abort_job(3);
   exit(3);
 }

@@ -10,6 +10,21 @@ enum log_level { LOG_QUIET, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /* Called by the launcher once: who prints, and what ends the whole job (MPI_Abort). */
 void log_configure(enum log_level level, int rank, void (*abort_job)(int code));
 
+/* Which rank the calls that follow are made by, in whose communicator: a process may be rank 0 of one
+ * simulation and another rank of the next. */
+void log_set_rank(int rank);
+void log_set_level(enum log_level level);
+
+/* Lines go to `line` with their level instead of stderr, without a newline; NULL: to stderr again. `fatal`
+ * hears of the line that ends the job, on the rank that has it; NULL: stderr alone does. */
+struct log_sink {
+  void (*line)(void *context, enum log_level level, const char *text);
+  void *line_context;
+  void (*fatal)(void *context, const char *text);
+  void *fatal_context;
+};
+void log_redirect(const struct log_sink *to);
+
 /* Where the run is, so that a fatal message can name the step. */
 void log_set_step(long long step);
 
@@ -17,10 +32,15 @@ void log_set_step(long long step);
  * another thread. */
 void log_heartbeat(const char *phase);
 
+/* A file that is being written, for whoever ends the process in the middle of it to remove; NULL: none. The
+ * string stays until the next call. */
+void log_unfinished(const char *path);
+
 struct log_pulse {
   unsigned long long beats; /* signs of life so far */
   long long step;
   const char *phase;
+  const char *unfinished;
 };
 struct log_pulse log_pulse(void);
 

@@ -96,6 +96,52 @@ void body_pose_at(const struct body *body, double time, struct body_pose *pose)
   pose->shape.frozen = moment.frozen;
 }
 
+/* Where a drive has brought the pivot and the rotation by a time. */
+static void drive_at(const struct body_drive *drive, double time, double origin[3], double turn[4])
+{
+  double swing[3], since[4];
+  vec_axpy(drive->origin, time - drive->since, drive->velocity, origin);
+  for (int d = 0; d < 3; d++) swing[d] = (time - drive->since) * drive->spin[d];
+  quaternion_exp(swing, since);
+  quaternion_multiply(since, drive->turn, turn);
+}
+
+void body_driven_pose(const struct body *body, const struct body_drive *drive, double time,
+                      struct body_pose *pose)
+{
+  double turn[4], matrix[9];
+  body_pose_at(body, time, pose);
+  if (!drive->on || pose->shape.kind == SHAPE_NONE) return;
+  drive_at(drive, time, pose->origin, turn);
+  quaternion_matrix(turn, matrix);
+  turn_shape(body, matrix, pose);
+  memcpy(pose->velocity, drive->velocity, sizeof pose->velocity);
+  memcpy(pose->spin, drive->spin, sizeof pose->spin);
+}
+
+void body_drive_set(struct body_drive *drive, const struct body *body, double time, const double velocity[3],
+                    const double spin[3])
+{
+  struct body_drive next = {.on = true, .since = time};
+  struct motion_state state = {.turn = {1.0}};
+  if (drive->on) {
+    drive_at(drive, time, next.origin, next.turn);
+  } else if (body->motion) {
+    motion_at(body->motion, time, &state);
+    memcpy(next.turn, state.turn, sizeof next.turn);
+  } else {
+    double swing[3];
+    for (int d = 0; d < 3; d++) swing[d] = time * body->spin[d];
+    quaternion_exp(swing, next.turn);
+  }
+  for (int d = 0; d < 3 && !drive->on; d++)
+    next.origin[d] = body->shape.center[d] + body->pivot[d] + (state.move[d] + time * body->velocity[d]);
+  quaternion_normalize(next.turn);
+  memcpy(next.velocity, velocity, sizeof next.velocity);
+  memcpy(next.spin, spin, sizeof next.spin);
+  *drive = next;
+}
+
 void body_velocity(const struct body_pose *pose, const double x[3], double out[3])
 {
   double arm[3], swing[3], own[3];
@@ -111,12 +157,17 @@ bool body_may_touch(const struct body_pose *pose, const double x[3], double radi
 {
   double least, most;
   shape_range(&pose->shape, x, radius, &least, &most);
-  return !(least > 0.0);
+  return !(least > pose->body->skin);
+}
+
+double body_distance(const struct body_pose *pose, const double x[3], double normal[3])
+{
+  return shape_distance(&pose->shape, x, normal) - pose->body->skin;
 }
 
 bool body_collide(const struct body_pose *pose, const double x[3], double v[3])
 {
-  return body_collide_with(pose, x, v, pose->body->friction, NULL);
+  return body_collide_with(pose, x, v, pose->body->friction, 0.0, NULL);
 }
 
 bool body_sticks(const struct body_pose *pose, const double normal[3])
@@ -126,21 +177,23 @@ bool body_sticks(const struct body_pose *pose, const double normal[3])
 }
 
 bool body_collide_with(const struct body_pose *pose, const double x[3], double v[3], double friction,
-                       struct body_touch *touch)
+                       double closing, struct body_touch *touch)
 {
   double n[3], carried[3], relative[3];
-  if (shape_distance(&pose->shape, x, NULL) > 0.0) return false;
-  shape_distance(&pose->shape, x, n);
+  if (body_distance(pose, x, NULL) > 0.0) return false;
+  body_distance(pose, x, n);
   body_velocity(pose, x, carried);
+  if (closing > 0.0) vec_axpy(carried, -closing, n, carried);
   vec_sub(v, carried, relative);
   const double normal = vec_dot(relative, n);
   const bool sticks = body_sticks(pose, n);
-  if (!sticks && normal >= 0.0) return false; /* separating */
-  if (touch) *touch = (struct body_touch){{n[0], n[1], n[2]}, sticks};
+  if ((closing > 0.0 || !sticks) && normal >= 0.0) return false; /* separating */
 
   double slide[3];
   vec_axpy(relative, -normal, n, slide);
   const double speed = vec_norm(slide), impulse = -friction * normal;
+  const bool slides = !sticks && (friction == 0.0 || speed > impulse);
+  if (touch) *touch = (struct body_touch){{n[0], n[1], n[2]}, -normal, sticks, slides};
   if (sticks || speed <= impulse) {
     for (int d = 0; d < 3; d++) v[d] = carried[d];
     return true;
@@ -236,6 +289,17 @@ double body_max_speed_between(const struct body *body, double from, double to)
   if (body->end > 0.0) to = fmin(to, body->end);
   const double speed =
       body->motion ? keyed_speed(body, &hull, from, to) : steady_speed(body, &hull, from, to);
+  return body->shape.kind == SHAPE_KEYS ? speed + keyed_max_speed(body->shape.keys, from, to) : speed;
+}
+
+double body_driven_speed(const struct body *body, const struct body_drive *drive, double from, double to)
+{
+  if (!drive->on) return body_max_speed_between(body, from, to);
+  struct shape_hull hull;
+  double arm = 0.0;
+  hull_about_pivot(body, &hull);
+  for (int k = 0; k < hull.count; k++) arm = fmax(arm, vec_norm(hull.point[k]) + hull.radius);
+  const double speed = vec_norm(drive->velocity) + arm * vec_norm(drive->spin);
   return body->shape.kind == SHAPE_KEYS ? speed + keyed_max_speed(body->shape.keys, from, to) : speed;
 }
 

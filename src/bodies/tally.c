@@ -68,7 +68,7 @@ static double beyond(double depth, int support)
 void tally_cover(struct body_tally *t, const struct body_pose *pose, const double x[3], double mass,
                  double spacing, int support)
 {
-  const double depth = -shape_distance(&pose->shape, x, NULL) / spacing;
+  const double depth = -body_distance(pose, x, NULL) / spacing;
   if (!(depth < 1.0)) return;
   const double q = mass / beyond(depth, support);
   exact_add(&t->sum[TAKEN_COVER], q);

@@ -34,16 +34,16 @@ static const char usage[] =
     "                  [--compare OLD.json] [--floor]\n"
     "       mpirun -n RANKS firn bench ...\n"
     "\n"
-    "Prints a table of every kernel and phase: particles a second on one core, and its time as a ratio to\n"
-    "the bare transfer pair (P2G + G2P without material) measured in the same run.\n"
+    "Prints a table of every kernel and phase: particles per second on one core, and its time as a ratio\n"
+    "to the bare transfer pair (P2G + G2P without material) measured in the same run.\n"
     "\n"
-    "  --particles N     a size to measure; may be given several times (100000 and 1000000)\n"
+    "  --particles N     number of particles; may be given several times (100000 and 1000000)\n"
     "  --repeat N        repetitions, of which the fastest counts (5)\n"
-    "  --only TEXT       the workloads whose name begins so: \"explicit flip\", \"semi\"\n"
+    "  --only TEXT       only workloads whose name begins with TEXT: \"explicit flip\", \"semi\"\n"
     "  --isa NAME        portable (sse2 or neon), avx2 or avx512\n"
-    "  --json FILE       write the figures there too\n"
+    "  --json FILE       write the figures to FILE too\n"
     "  --compare FILE    show each figure beside that of an earlier --json\n"
-    "  --floor           ratios to a pair written plainly instead (particle after particle, a dense grid)\n";
+    "  --floor           ratios to a plainly written pair instead (particle after particle, dense grid)\n";
 
 enum { MAX_SIZES = 16, MAX_ROWS = 1280 };
 

@@ -9,6 +9,7 @@
 #include "run/options.h"
 #include "run/scene_doubts.h"
 #include "seeding/scene_report.h"
+#include "sim/first_sound.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -19,20 +20,21 @@ static const char usage[] =
     "usage: firn check SCENE.yml [--set KEY=VALUE]... [--json] [--ranks N [--threads N] [--per-node N]\n"
     "                  [--machine FILE] [--network NAME]]\n"
     "\n"
-    "Validates the scene and prints particles, active nodes, memory a rank, time step limits, the\n"
-    "number of steps, frames, disk, and the time on one core, from a short calibration.\n"
-    "A warning, which says what to change, for what is valid and hardly meant: unusual materials,\n"
-    "snow inside a body or in other snow, bodies that are thinner than two cells or outside the domain,\n"
+    "Validates the scene. Prints particles, active nodes, memory per rank, limits of the time step,\n"
+    "number of steps, frames, disk space, and the time on one core from a short calibration.\n"
+    "\n"
+    "Warns of input that is valid but probably not intended, and says what to change: unusual materials,\n"
+    "snow inside a body or in other snow, bodies thinner than two cells or outside the domain,\n"
     "centimetres instead of metres, more memory than this machine has.\n"
     "\n"
-    "  --set KEY=VALUE   change any key of the scene\n"
-    "  --json            the same numbers and warnings as JSON, for scripts; not with --ranks\n"
-    "  --ranks N         what to ask the queue for, to run on so many ranks: nodes, memory, hours\n"
-    "  --threads N       threads a rank (1, or as measured)\n"
-    "  --per-node N      ranks a node (as many as --ranks, or as measured)\n"
-    "  --machine FILE    the speed of the real machine, from firn model --save; by default that of one\n"
-    "                    core of an AMD EPYC, which is a guess\n"
-    "  --network NAME    ethernet25, omnipath, hdr (default) or slingshot between the nodes\n";
+    "  --set KEY=VALUE   override a key of the scene\n"
+    "  --json            print the same numbers and warnings as JSON; not with --ranks\n"
+    "  --ranks N         print what to request from the queue for N ranks: nodes, memory, hours\n"
+    "  --threads N       threads per rank (1, or as measured)\n"
+    "  --per-node N      ranks per node (as many as --ranks, or as measured)\n"
+    "  --machine FILE    the speed of the real machine, from firn model --save (default: that of one\n"
+    "                    core of an AMD EPYC, which is a guess)\n"
+    "  --network NAME    network between nodes: ethernet25, omnipath, hdr (default) or slingshot\n";
 
 struct options {
   struct launch_options launch;
@@ -102,23 +104,31 @@ static void add_warning(void *context, int line, const char *text)
   json_close(json, '}');
 }
 
-/* Seconds of the run on one core of this machine: with the steps of the start, and once snow has hardened.
- * Snow of files is not in the profile: it counts as the rest of the snow does. */
+/* A step at the start. Snow of files is not in the profile: it counts as the rest of the snow does. */
+static struct model_time predict(const struct scene *scene, const struct scene_estimate *e,
+                                 const struct model_speed *speed, const struct network *network,
+                                 const struct model_link *link, struct model_case *c)
+{
+  struct profile *profile = profile_of_scene(scene, 1.0);
+  struct model_time time = {0};
+  if (scene->has_heat) c->iterations = fmax(c->iterations, e->iterations);
+  model_predict(profile, speed, network, link, c, &time);
+  const double counted = (double)profile->all_particles;
+  time.step *= counted > 0.0 ? fmax(1.0, e->particles / counted) : 0.0;
+  profile_destroy(&profile);
+  return time;
+}
+
+/* Seconds of the run on one core of this machine: with the steps of the start, and once snow has hardened. */
 static void guess_seconds(const struct scene *scene, const struct scene_estimate *e, double seconds[2])
 {
   const struct model_speed speed = calibrate(scene->beta > 0.0);
   const struct network network = {.ranks = 0};
   struct model_case c = model_case_of(scene, &speed);
-  struct profile *profile = profile_of_scene(scene, 1.0);
-  struct model_time time = {0};
   c.ranks = c.per_node = 1;
-  if (scene->has_heat) c.iterations = fmax(c.iterations, e->iterations);
-  model_predict(profile, &speed, &network, NULL, &c, &time);
-  const double counted = (double)profile->all_particles;
-  const double step = counted > 0.0 ? time.step * fmax(1.0, e->particles / counted) : 0.0;
+  const double step = predict(scene, e, &speed, &network, NULL, &c).step;
   seconds[0] = step * e->steps;
   seconds[1] = step * e->hardened;
-  profile_destroy(&profile);
 }
 
 static void print_duration(double seconds)
@@ -133,12 +143,10 @@ static void print_duration(double seconds)
     printf("%.0f days", seconds / 86400.0);
 }
 
-static void print_time(const struct scene *scene, int64_t rows)
+static void print_time(const struct scene *scene, const struct scene_estimate *e)
 {
-  struct scene_estimate e;
   double seconds[2];
-  scene_estimate(scene, rows, 1, &e);
-  guess_seconds(scene, &e, seconds);
+  guess_seconds(scene, e, seconds);
   if (!(seconds[0] > 0.0)) return; /* all snow is in files: nothing is known of its cells */
   printf("  time       about ");
   print_duration(seconds[0]);
@@ -149,14 +157,16 @@ static void print_time(const struct scene *scene, int64_t rows)
   printf(" on one core of this machine, timed just now; firn model measures the scene itself\n");
 }
 
-static void print_json(const struct scene *scene, int64_t rows)
+static void print_json(const struct scene *scene, const struct scene_estimate *e)
 {
+  static const char *const from[] = {[SOUND_KNOWN] = "densities",
+                                     [SOUND_SEEDED] = "particles",
+                                     [SOUND_BOUND] = "bound",
+                                     [SOUND_GUESSED] = "guess"};
   struct json json = {0};
-  struct scene_estimate e;
   char hash[32];
   double seconds[2];
-  scene_estimate(scene, rows, 1, &e);
-  guess_seconds(scene, &e, seconds);
+  guess_seconds(scene, e, seconds);
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)scene->hash);
   json_open(&json, NULL, '{');
   json_text(&json, "scene", scene->path);
@@ -165,22 +175,24 @@ static void print_json(const struct scene *scene, int64_t rows)
   for (int d = 0; d < 3; d++) json_integer(&json, NULL, scene->cells[d]);
   json_close(&json, ']');
   json_number(&json, "spacing", scene->spacing);
-  json_number(&json, "particles", e.particles);
-  json_bool(&json, "particles_exact", e.exact);
-  json_number(&json, "nodes", e.nodes);
-  json_number(&json, "memory", e.bytes);
-  json_number(&json, "advection_limit", e.advection);
-  json_number(&json, "gravity_limit", e.gravity);
-  json_number(&json, "sound_limit", e.sound);
-  json_bool(&json, "sound_binds", e.sound_binds);
-  json_number(&json, "step", e.step);
-  json_number(&json, "steps", e.steps);
-  json_number(&json, "steps_hardened", e.hardened);
+  json_number(&json, "particles", e->particles);
+  json_bool(&json, "particles_exact", e->exact);
+  json_number(&json, "nodes", e->nodes);
+  json_number(&json, "memory", e->bytes);
+  json_number(&json, "advection_limit", e->advection);
+  json_number(&json, "gravity_limit", e->gravity);
+  json_number(&json, "sound_limit", e->sound);
+  json_text(&json, "sound_from", from[e->sound_from]);
+  json_bool(&json, "sound_binds", e->sound_binds);
+  json_number(&json, "step", e->step);
+  json_number(&json, "steps", e->steps);
+  json_number(&json, "steps_hardened", e->hardened);
   json_number(&json, "seconds", seconds[0]);
   json_number(&json, "seconds_hardened", seconds[1]);
-  json_number(&json, "frames", e.frames);
-  json_number(&json, "disk", e.disk);
+  json_number(&json, "frames", e->frames);
+  json_number(&json, "disk", e->disk);
   json_open(&json, "warnings", '[');
+  scene_doubt_sound(scene, e, add_warning, &json);
   scene_doubts(scene, add_warning, &json);
   json_close(&json, ']');
   json_close(&json, '}');
@@ -196,11 +208,13 @@ static void print_hours(double seconds)
 
 /* Nodes, memory and time for a job script, from the model. Steps are at least those that the start suggests,
  * and the snow spreads: so twice the time, and half as much memory again. */
-static int print_request(const struct scene *scene, int64_t rows, const struct options *o, struct error *err)
+static int print_request(const struct scene *scene, const struct scene_estimate *e, const struct options *o,
+                         struct error *err)
 {
-  struct model_speed speed = model_reference;
+  struct model_speed speed = {.ranks = 0};
   struct network network = {.ranks = 0};
   const int code = o->machine ? model_load(o->machine, &speed, &network, err) : FIRN_OK;
+  if (!o->machine) speed = calibrate(scene->beta > 0.0);
   if (code) return code;
   const struct model_link *link = o->link || network.ranks > 1 ? o->link : model_find_link("hdr");
   struct model_case c = model_case_of(scene, &speed);
@@ -209,27 +223,25 @@ static int print_request(const struct scene *scene, int64_t rows, const struct o
   if (o->threads) c.threads = (int)o->threads;
   if (o->per_node) c.per_node = (int)o->per_node;
   if (c.per_node > c.ranks) c.per_node = c.ranks;
-  struct profile *profile = profile_of_scene(scene, 1.0);
-  struct model_time time;
-  struct scene_estimate e;
-  model_predict(profile, &speed, &network, link, &c, &time);
-  scene_estimate(scene, rows, c.ranks, &e);
+  const struct model_time time = predict(scene, e, &speed, &network, link, &c);
   printf("  to ask for, on %d rank%s of %d thread%s\n", c.ranks, c.ranks == 1 ? "" : "s", c.threads,
          c.threads == 1 ? "" : "s");
   printf("    nodes      %d, with %d core%s each\n", (c.ranks + c.per_node - 1) / c.per_node,
          c.per_node * c.threads, c.per_node * c.threads == 1 ? "" : "s");
-  printf("    memory     %.1f GB a node: half as much again as the start takes\n",
+  printf("    memory     %.1f GB per node: half as much again as the start takes\n",
          1.5e-9 * time.memory * c.per_node);
   printf("    walltime   ");
-  print_hours(2.0 * e.steps * time.step);
-  printf(": twice %.0f steps of %.3g ms", e.steps, 1e3 * time.step);
+  print_hours(2.0 * e->steps * time.step);
+  printf(": twice %.0f steps of %.3g ms", e->steps, 1e3 * time.step);
   if (c.implicit) printf(" with %.3g iterations each", c.iterations);
-  printf(" (%s)\n", o->machine ? "as measured" : "guessed: measure with firn model --save, give --machine");
+  printf(" (%s)\n", o->machine
+                        ? "as measured"
+                        : "by the speed of this machine, timed just now: measure the other one with firn "
+                          "model --save, give --machine");
   if (time.slabs < c.ranks)
     printf("  warning: %s: only %d of %d ranks get snow: a slab has at least %d planes; use fewer ranks, and "
            "more threads\n",
            scene->path, time.slabs, c.ranks, SLAB_LEAST);
-  profile_destroy(&profile);
   return FIRN_OK;
 }
 
@@ -251,10 +263,15 @@ int cmd_check(int argc, char **argv)
   if (!code) code = scene_load(scene, NULL, &err);
   int64_t rows = 0;
   if (!code) code = scene_check_files(scene, NULL, &rows, &err);
-  if (!code && options.json) print_json(scene, rows);
-  if (!code && !options.json) scene_report(scene, rows, options.ranks ? (int)options.ranks : 1, stdout);
-  if (!code && !options.json && !options.ranks) print_time(scene, rows);
-  if (!code && options.ranks) code = print_request(scene, rows, &options, &err);
+  struct scene_estimate e;
+  const int ranks = options.ranks ? (int)options.ranks : 1;
+  if (!code) scene_estimate(scene, rows, ranks, &e);
+  if (!code) first_sound_refine(scene, &e);
+  if (!code && options.json) print_json(scene, &e);
+  if (!code && !options.json) scene_report(scene, &e, rows, ranks, stdout);
+  if (!code && !options.json && !options.ranks) print_time(scene, &e);
+  if (!code && options.ranks) code = print_request(scene, &e, &options, &err);
+  if (!code && !options.json) scene_doubt_sound(scene, &e, print_warning, scene->path);
   if (!code && !options.json) scene_doubts(scene, print_warning, scene->path);
   if (code) fprintf(stderr, "firn: %s\n", err.text);
   scene_destroy(&scene);

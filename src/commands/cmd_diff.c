@@ -22,14 +22,14 @@
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 
 static const char usage[] =
-    "usage: firn diff [--tolerance R] A B\n\n"
-    "Compares two frames or states by particle id, or two folders frame by frame. For each field that is "
-    "not\n"
-    "bitwise the same it prints how many values differ, and the largest difference: absolute, and relative "
-    "to the\n"
-    "largest value of the field. The exit code is 0 when all is the same, 1 when not, 2 when a file\n"
-    "cannot be read.\n\n"
-    "  --tolerance R  differences up to R times the largest value of a field count as the same\n";
+    "usage: firn diff [--tolerance R] A B\n"
+    "\n"
+    "Compares two frames or states by particle id, or two folders frame by frame. For each field that is\n"
+    "not bitwise equal it prints how many values differ and the largest difference, both absolute and\n"
+    "relative to the largest value of the field. The exit code is 0 if all is equal, 1 if not, and 2 if\n"
+    "a file cannot be read.\n"
+    "\n"
+    "  --tolerance R  accept differences up to R times the largest value of a field\n";
 
 struct pair {
   const struct any_file *a, *b;

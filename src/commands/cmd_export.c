@@ -17,16 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] = "usage: firn export FRAME -o OUT.ply|.vtp|.csv|.npz|.vdb\n"
-                            "       firn export FRAME... --each PATTERN\n\n"
-                            "Writes particles for other programs, by the suffix: PLY (Houdini, Blender), VTP "
-                            "(ParaView), CSV, NPZ (NumPy), with\n"
-                            "all fields of the frame; VDB has density and velocity on a grid (Houdini, "
-                            "Blender's Cycles). Frames need no\n"
-                            "export for ParaView: it reads the .xdmf beside them.\n\n"
-                            "  -o, --output FILE     the file to write\n"
-                            "  --each PATTERN        a file for each frame, such as houdini/snow_%04d.ply\n"
-                            "  --voxel M             vdb: edge of a voxel (half a cell of the simulation)\n";
+static const char usage[] =
+    "usage: firn export FRAME -o OUT.ply|.vtp|.csv|.npz|.vdb\n"
+    "       firn export FRAME... --each PATTERN\n"
+    "\n"
+    "Writes particles for other programs. The suffix selects the format: PLY (Houdini, Blender), VTP\n"
+    "(ParaView), CSV and NPZ (NumPy) have all fields of the frame. VDB has density and velocity on a\n"
+    "grid (Houdini, Blender's Cycles). ParaView needs no export: it reads the .xdmf beside the frames.\n"
+    "\n"
+    "  -o, --output FILE     the file to write\n"
+    "  --each PATTERN        write one file per frame, such as houdini/snow_%04d.ply\n"
+    "  --voxel M             edge of a voxel in m, for .vdb (half a cell of the simulation)\n";
 
 struct options {
   const char *output, *each;

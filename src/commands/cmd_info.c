@@ -18,12 +18,15 @@
 enum { LONG_TEXT = 80, LONG_LIST = 16 };
 
 static const char usage[] =
-    "usage: firn info [--scene | --resolved | --json] FILE...\n\n"
-    "Prints the attributes of a frame, state or particle file, the number of its particles, where they are,\n"
-    "their mass, and each field with its type, unit, least and largest value.\n\n"
-    "  --scene     print the text of the scene that the file comes from, and nothing else\n"
-    "  --resolved  print that scene with all its defaults, and nothing else\n"
-    "  --json      the same numbers as JSON, a list with an object a file; texts of several lines left out\n";
+    "usage: firn info [--scene | --resolved | --json] FILE...\n"
+    "\n"
+    "Prints the attributes of a frame, state or particle file, the number, extent and mass of its\n"
+    "particles, and each field with its type, unit, minimum and maximum.\n"
+    "\n"
+    "  --scene     print only the text of the scene that the file comes from\n"
+    "  --resolved  print only that scene with all its defaults\n"
+    "  --json      print the same numbers as JSON: a list with one object per file, without texts of\n"
+    "              several lines\n";
 
 static void print_text_attribute(hid_t object, const char *name)
 {

@@ -16,14 +16,14 @@ static const char usage[] =
     "usage: firn levelset -o KEYS.h5 SKELETON.yml\n"
     "       firn levelset -o KEYS.h5 --spacing H --rate R [--scale S] MESH...\n"
     "\n"
-    "Makes level-set keys (distance and velocity grids at key times) that a scene's body can be made of:\n"
-    "from an animated skeleton of capsules, or from a sequence of meshes (.obj, .stl, .ply) with the same\n"
-    "vertices and faces. mpirun shares the work.\n"
+    "Makes level-set keys for a deforming body of a scene: grids of distance and velocity at key times.\n"
+    "The input is an animated skeleton of capsules, or a sequence of meshes (.obj, .stl, .ply) with the\n"
+    "same vertices and faces. mpirun shares the work.\n"
     "\n"
     "  -o, --output KEYS.h5  the file to write\n"
-    "  --spacing H           m, of the grids (a skeleton has its own)\n"
-    "  --rate R              meshes a second; the first is at time 0\n"
-    "  --scale S             m a unit of the meshes (1); not for a skeleton, which is in metres\n";
+    "  --spacing H           spacing of the grids in m (a skeleton file has its own)\n"
+    "  --rate R              meshes per second; the first is at time 0\n"
+    "  --scale S             m per unit of the meshes (1); not for a skeleton, which is in metres\n";
 
 struct options {
   const char *output, *skeleton;

@@ -4,11 +4,14 @@
 #include "base/memory.h"
 #include "commands/commands.h"
 #include "decomposition/topology.h"
+#include "io/particles/table.h"
 #include "render/plot.h"
+#include "run/calibrate.h"
 #include "run/launch.h"
 #include "run/model.h"
 #include "run/options.h"
 #include "seeding/scene_report.h"
+#include "sim/first_sound.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -20,32 +23,31 @@ static const char usage[] =
     "usage: firn model SCENE.yml [--set KEY=VALUE]... [--ranks LIST] [--threads N] [--per-node N]\n"
     "                  [--network NAME | --latency S --bandwidth B] [--particles N] [--weak]\n"
     "                  [--iterations N] [--pipelined] [--machine FILE] [--csv FILE] [--plot NAME]\n"
-    "       mpirun -n RANKS firn model SCENE.yml [--save FILE] [--steps N] ...\n"
+    "       mpirun -n RANKS firn model SCENE.yml [--save FILE] [--steps N] [--fit] ...\n"
     "\n"
-    "Predicts the time of a step, what it is spent on, and the memory, for other numbers of ranks and "
-    "threads.\n"
-    "The speed of the work is measured on some steps of the scene, here and now, and so is the network "
-    "between the\n"
-    "ranks it is started on; or both come from a file that --save wrote elsewhere. Start it on a full node, "
-    "as many\n"
-    "ranks and threads as the runs will have there: cores slow each other down.\n"
+    "Predicts the time per step, what it is spent on, and the memory, for other numbers of ranks and\n"
+    "threads. It measures the speed of some steps of the scene and the network between its ranks, or\n"
+    "reads both from a file that --save wrote. Start it on a full node, with as many ranks and threads\n"
+    "as the runs will have there, because cores slow each other down.\n"
     "\n"
     "  --ranks LIST      numbers of ranks to predict (1,2,4,...,1024)\n"
-    "  --threads N       threads a rank (those that were measured)\n"
-    "  --per-node N      ranks a node (as many as were measured)\n"
-    "  --network NAME    ethernet25, omnipath, hdr or slingshot between the nodes, in place of the measured "
-    "one\n"
-    "  --latency S       s of a small message between nodes, and\n"
-    "  --bandwidth B     bytes/s of a large one: any other network\n"
-    "  --particles N     the scene with finer cells, until it has so many particles\n"
-    "  --weak            the scene once a rank, side by side (domain.copies)\n"
-    "  --iterations N    of the solver a step (as measured)\n"
+    "  --threads N       threads per rank (as measured)\n"
+    "  --per-node N      ranks per node (as measured)\n"
+    "  --network NAME    ethernet25, omnipath, hdr or slingshot between nodes, instead of the measured\n"
+    "                    network\n"
+    "  --latency S       any other network: seconds of a small message between nodes, and\n"
+    "  --bandwidth B     bytes/s of a large one\n"
+    "  --particles N     refine the cells until the scene has N particles\n"
+    "  --weak            one copy of the scene per rank, side by side (domain.copies)\n"
+    "  --iterations N    iterations of the solver per step (as measured)\n"
     "  --pipelined       as if the scene had integrator.solver: pipelined\n"
-    "  --steps N         steps to measure (10, and two seconds unless the scene ends before)\n"
-    "  --save FILE       keep what was measured\n"
-    "  --machine FILE    take what was measured from a file and measure nothing\n"
-    "  --csv FILE        the table for other programs\n"
-    "  --plot NAME       NAME.svg and NAME.png: time, efficiency, and what it is lost to\n";
+    "  --steps N         steps to measure (10, and at least two seconds unless the scene ends before)\n"
+    "  --fit             also print the speeds over that of the bare transfer pair, beside those that\n"
+    "                    firn check takes (start it on one rank)\n"
+    "  --save FILE       write the measured speeds to a file\n"
+    "  --machine FILE    read the speeds from a file and measure nothing\n"
+    "  --csv FILE        write the table for other programs\n"
+    "  --plot NAME       write NAME.svg and NAME.png: time, efficiency, and what limits it\n";
 
 struct options {
   struct launch_options launch;
@@ -54,7 +56,7 @@ struct options {
   struct model_link own; /* of --latency and --bandwidth */
   int64_t threads, per_node, steps;
   double particles, iterations;
-  bool weak, pipelined, help;
+  bool weak, pipelined, fit, help;
 };
 
 static int check_options(int argc, char **argv, struct options *o, struct error *err)
@@ -67,6 +69,8 @@ static int check_options(int argc, char **argv, struct options *o, struct error 
     return error_set(err, FIRN_EINPUT, "model: give --network, or --latency and --bandwidth, not both");
   if (o->machine && o->save)
     return error_set(err, FIRN_EINPUT, "model: --save has nothing to save with --machine");
+  if (o->machine && o->fit)
+    return error_set(err, FIRN_EINPUT, "model: --fit measures, so it is not for --machine");
   if (o->own.latency > 0.0) o->link = &o->own;
   return FIRN_OK;
 }
@@ -86,6 +90,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     ITERATIONS,
     PIPELINED,
     STEPS,
+    FIT,
     SAVE,
     MACHINE,
     CSV,
@@ -104,6 +109,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
                                         {"iterations", required_argument, NULL, ITERATIONS},
                                         {"pipelined", no_argument, NULL, PIPELINED},
                                         {"steps", required_argument, NULL, STEPS},
+                                        {"fit", no_argument, NULL, FIT},
                                         {"save", required_argument, NULL, SAVE},
                                         {"machine", required_argument, NULL, MACHINE},
                                         {"csv", required_argument, NULL, CSV},
@@ -129,6 +135,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     case ITERATIONS: code = option_not_negative("model: --iterations", optarg, &o->iterations, err); break;
     case PIPELINED: o->pipelined = true; break;
     case STEPS: code = option_count("model: --steps", optarg, 2, 1000000, &o->steps, err); break;
+    case FIT: o->fit = true; break;
     case SAVE: o->save = optarg; break;
     case MACHINE: o->machine = optarg; break;
     case CSV: o->csv = optarg; break;
@@ -161,6 +168,7 @@ static int check_size(const struct comm *comm, const struct scene *scene, struct
   const int code = scene_check_files(scene, comm, &rows, err);
   if (code) return code;
   scene_estimate(scene, rows, comm->size, &estimate);
+  first_sound_refine(scene, &estimate);
   if (estimate.particles <= (double)MOST_PARTICLES * comm->size) return FIRN_OK;
   return error_set(
       err, FIRN_ELIMIT,
@@ -244,24 +252,16 @@ static void add_row(struct listing *t, const struct model_time *time, const stru
   listing_put(t, at++, "%.4g", time->sum_count);
 }
 
-static int write_csv(const struct listing *t, const char *path, struct error *err)
-{
-  FILE *file = fopen(path, "we");
-  if (file) listing_print_csv(t, file);
-  if (file && fclose(file) == 0) return FIRN_OK;
-  return error_set(err, FIRN_EIO, "model: cannot write %s", path);
-}
-
 static void print_head(const struct findings *m, const struct options *o, const struct profile *p,
                        const struct model_case *c)
 {
   const double seconds = m->speed.parallel + m->speed.serial;
   printf("%lld particles%s, %d planes along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
-         (long long)p->all_particles, o->weak ? " a rank" : "", p->planes, 'x' + p->axis,
+         (long long)p->all_particles, o->weak ? " per rank" : "", p->planes, 'x' + p->axis,
          (long long)p->all_tiles, m->speed.ranks, m->speed.threads, m->speed.machine);
-  printf("a particle of a dense block takes %.0f ns a step", 1e9 * seconds * 22.0);
+  printf("a particle of a dense block takes %.0f ns per step", 1e9 * seconds * 22.0);
   if (c->implicit)
-    printf(" and %.0f ns a product; %.3g iterations a step", 1e9 * m->speed.product * 8.0, c->iterations);
+    printf(" and %.0f ns per product; %.3g iterations per step", 1e9 * m->speed.product * 8.0, c->iterations);
   if (o->link)
     printf("\nnetwork: %s, %.3g us, %.3g GB/s\n", o->link->words ? o->link->words : o->link->name,
            1e6 * o->link->latency, 1e-9 * o->link->bandwidth);
@@ -272,6 +272,18 @@ static void print_head(const struct findings *m, const struct options *o, const 
            1e6 * curve_at(&m->network.exchange, 1048576.0), 1e6 * curve_at(&m->network.sum, 2176.0));
   else
     printf("\nnetwork: none was measured on one rank; ranks are taken to share memory\n");
+}
+
+/* What calibrate.c has for scenes that were not measured, and what it should have after this scene. */
+static void print_fit(const struct model_speed *speed, bool implicit)
+{
+  const double pair = calibrate_pair(kernels_get(isa_detect()));
+  const struct model_ratios *old = &calibrate_ratios[implicit];
+  printf(
+      "over the bare pair of %.1f ns per particle: %.3f parallel, %.3f serial, %.3f per product (firn check "
+      "takes %.3f, %.3f, %.3f)\n",
+      1e9 * pair, speed->parallel / pair, speed->serial / pair, speed->product / pair, old->parallel,
+      old->serial, old->product);
 }
 
 /* What is drawn of each number of ranks. */
@@ -316,8 +328,8 @@ static int draw(const struct curves *v, const struct options *o, const struct pr
   const char *slash = strrchr(o->launch.scene_path, '/');
   snprintf(title, sizeof title, "Predicted %s scaling of %s", o->weak ? "weak" : "strong",
            slash ? slash + 1 : o->launch.scene_path);
-  snprintf(note, sizeof note, "%.3g particles%s, %d threads a rank, %d ranks a node, %s%s",
-           (double)p->all_particles, o->weak ? " a rank" : "", c->threads, c->per_node,
+  snprintf(note, sizeof note, "%.3g particles%s, %d threads per rank, %d ranks per node, %s%s",
+           (double)p->all_particles, o->weak ? " per rank" : "", c->threads, c->per_node,
            o->link ? o->link->words ? o->link->words : o->link->name : "network as measured",
            c->pipelined ? ", pipelined solve" : "");
   struct plot *plot = plot_create(title, 3);
@@ -349,6 +361,7 @@ static int predict(const struct findings *m, const struct scene *scene, const st
   for (int k = 0; k < COLUMNS; k++) listing_column(t, columns[k]);
   t->shown = SHOWN;
   print_head(m, o, base, &c);
+  if (o->fit) print_fit(&m->speed, c.implicit);
   double first = 0.0;
   int code = FIRN_OK;
   struct curves *curves = mem_alloc(1, sizeof *curves);
@@ -371,7 +384,7 @@ static int predict(const struct findings *m, const struct scene *scene, const st
     add_point(curves, &time, &c);
   }
   if (!code) listing_print(t, stdout);
-  if (!code && o->csv) code = write_csv(t, o->csv, err);
+  if (!code && o->csv) code = table_write(t, o->csv, "ranks,threads,nodes,", err);
   if (!code && o->plot) code = draw(curves, o, base, &c, err);
   mem_free(curves);
   listing_destroy(&t);

@@ -25,15 +25,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char usage[] =
     "usage: firn movie RUN -o OUT.mp4 [OPTIONS]\n"
-    "       mpirun -n RANKS firn movie ...\n\n"
-    "Makes a film of the frames of a run (its output folder; or of the frames that are given), from quick "
-    "pictures or\n"
-    "with --render from traced ones. Pictures that are there already are kept, so it can be interrupted and\n"
-    "continued. Without ffmpeg the pictures stay.\n\n";
+    "       mpirun -n RANKS firn movie ...\n"
+    "\n"
+    "Makes a film of the frames of a run. RUN is its output folder, or a list of frames. Pictures are\n"
+    "drawn quickly, or traced with --render. Pictures that exist are kept, so an interrupted film can be\n"
+    "continued. Without ffmpeg the pictures stay.\n"
+    "\n";
 
 /* Where the pictures of a film are, and of what. */
 struct film_set {
@@ -103,13 +102,26 @@ static int clear_pictures(const struct film_set *set, bool known, struct error *
   return code;
 }
 
+/* Whether a text is the options of a film, one a line. */
+static bool is_options(const char *text)
+{
+  while (*text) {
+    if (strncmp(text, "--", 2) != 0) return false;
+    text += strcspn(text, "\n");
+    text += *text == '\n';
+  }
+  return true;
+}
+
 /* Rank 0: makes the folder, with the options that its pictures are made with. */
 static int prepare_folder(const struct film_set *set, struct error *err)
 {
   char *path = file_join(set->folder, "options.txt"), *old = NULL;
   size_t size;
   int code = file_make_folder(set->folder, err);
-  const bool known = !code && file_read(path, 1 << 20, &old, &size, NULL) == FIRN_OK;
+  const bool there = !code && file_read(path, 1 << 20, &old, &size, NULL) == FIRN_OK,
+             known = there && is_options(old);
+  if (!code) code = file_check_replaceable(path, known, "the options of a film", err);
   if (!code && (!known || strcmp(old, set->options) != 0)) {
     code = clear_pictures(set, known, err);
     if (!code) code = file_write(path, 0, set->options, strlen(set->options), err);
@@ -202,10 +214,56 @@ static double rate_of(const struct film_set *set, double wanted)
   return rate < 1.0 ? 1.0 : rate > 240.0 ? 240.0 : rate;
 }
 
+/* What files begin with that ffmpeg writes films to: MP4 and MOV, Matroska and WebM, AVI, Ogg, GIF, WebP,
+ * MPEG, FLV. */
+static bool is_film(const char *path)
+{
+  static const struct {
+    size_t at, size;
+    const char *bytes;
+  } beginnings[] = {{4, 4, "ftyp"}, {0, 4, "\x1a\x45\xdf\xa3"}, {0, 4, "RIFF"}, {0, 4, "OggS"},
+                    {0, 4, "GIF8"}, {0, 3, "\0\0\1"},           {0, 3, "FLV"}};
+  char head[8] = "";
+  FILE *file = fopen(path, "rbe");
+  const size_t length = file ? fread(head, 1, sizeof head, file) : 0;
+  if (file) fclose(file);
+  for (size_t k = 0; k < sizeof beginnings / sizeof *beginnings; k++)
+    if (length == sizeof head &&
+        memcmp(head + beginnings[k].at, beginnings[k].bytes, beginnings[k].size) == 0)
+      return true;
+  return false;
+}
+
+static int check_film(const char *path, struct error *err)
+{
+  return file_check_replaceable(path, is_film(path), "a film", err);
+}
+
+/* A name that ffmpeg takes for nothing but a file's: neither an option, nor another protocol, nor, if it is
+ * read, a pattern. To be freed with mem_free(). */
+static char *plain_name(const char *name, bool is_pattern)
+{
+  char *plain = mem_alloc(2 * strlen(name) + 8, 1), *at = plain;
+  at += sprintf(at, "file:");
+  for (; *name; name++) {
+    if (*name == '%' && is_pattern) *at++ = '%';
+    *at++ = *name;
+  }
+  return plain;
+}
+
+/* Pictures of a folder, as ffmpeg counts them. */
+static char *picture_pattern(const char *folder)
+{
+  char *plain = plain_name(folder, true), *pattern = file_join(plain, "%06d.png");
+  mem_free(plain);
+  return pattern;
+}
+
 static int run_ffmpeg(const struct film_set *set, const char *output, double rate, struct error *err)
 {
-  char pace[32], pictures[32], *pattern = file_join(set->folder, "%06d.png"),
-                               *part = mem_alloc(strlen(output) + 16, 1);
+  char pace[32], pictures[32], *pattern = picture_pattern(set->folder), *temp = file_temp_name(output, 0),
+                               *part = mem_alloc(strlen(temp) + strlen(output) + 8, 1);
   const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
   const bool suffix = dot && (!slash || dot > slash);
   pid_t child;
@@ -213,8 +271,8 @@ static int run_ffmpeg(const struct film_set *set, const char *output, double rat
   snprintf(pace, sizeof pace, "%.9g", rate);
   snprintf(pictures, sizeof pictures, "%d", set->count); /* a longer run may have left more */
   /* ffmpeg goes by the suffix, so that of the temporary is the same. */
-  sprintf(part, "%.*s.part%s", suffix ? (int)(dot - output) : (int)strlen(output), output,
-          suffix ? dot : ".mp4");
+  sprintf(part, "%s%s", temp, suffix ? dot : ".mp4");
+  char *target = plain_name(part, false);
   char *const words[] = {"ffmpeg",
                          "-nostdin",
                          "-v",
@@ -232,7 +290,7 @@ static int run_ffmpeg(const struct film_set *set, const char *output, double rat
                          "yuv420p",
                          "-movflags",
                          "+faststart",
-                         part,
+                         target,
                          NULL};
   const char *named = getenv("FIRN_FFMPEG"), *program = named && *named ? named : "ffmpeg";
   const int failed = posix_spawnp(&child, program, NULL, NULL, words, environ);
@@ -242,10 +300,13 @@ static int run_ffmpeg(const struct film_set *set, const char *output, double rat
     code = error_set(err, FIRN_EIO, "ffmpeg cannot be started: %s", strerror(failed));
   else if (waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
     code = error_set(err, FIRN_EIO, "%s: ffmpeg failed; the pictures are in %s", output, set->folder);
+  if (!code && !failed) code = check_film(output, err);
   if (!code && !failed) code = file_commit(part, output, err);
   if (code) unlink(part);
   if (!code && !failed) log_info("%s: %d pictures at %.4g a second", output, set->count, rate);
+  mem_free(target);
   mem_free(part);
+  mem_free(temp);
   mem_free(pattern);
   return code;
 }
@@ -265,6 +326,7 @@ static int make(const struct comm *comm, struct picture_args *args, struct film_
   struct sheet_layout layout;
   args->sheet.each = "%d"; /* single pictures: their default size */
   int code = sheet_layout(&args->sheet, &layout, err);
+  if (!code && comm->rank == 0) code = check_film(args->sheet.output, err);
   if (!code) code = list_frames(&args->sheet.shot, set, err);
   code = comm_agree(comm, code, err);
   if (!code) code = make_pictures(comm, args, set, &layout, err);

@@ -14,17 +14,17 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: firn plot RUN... -o OUT.svg [--only LIST] [--over time|step]\n\n"
-    "Plots the history of a run (its output folder, or a history.csv): energy, momentum, speed, length of "
-    "steps,\n"
-    "iterations, particles, wall time by phase and imbalance; the budget of energy and forces on bodies\n"
-    "where the scene asks for them. Several runs are compared, one line each. A "
-    "name that\n"
-    "ends in .png gives an image.\n\n"
+    "usage: firn plot RUN... -o OUT.svg [--only LIST] [--over time|step]\n"
+    "\n"
+    "Plots the history of a run (its output folder, or a history.csv): energy, momentum, speed, step\n"
+    "length, iterations, particles, wall time by phase and imbalance. The energy budget and forces on\n"
+    "bodies are added if the scene records them. Several runs are compared, one line each. The suffix\n"
+    "of the output selects SVG or PNG.\n"
+    "\n"
     "  -o, --output OUT      the file to write, .svg or .png\n"
-    "  --only LIST           of "
-    "energy,momentum,speed,step,iterations,particles,phases,imbalance,budget,forces\n"
-    "  --over WORD           time (simulated, the default) or step\n";
+    "  --only LIST           only these plots, separated by commas: energy, momentum, speed, step,\n"
+    "                        iterations, particles, phases, imbalance, budget, forces\n"
+    "  --over WORD           horizontal axis: time (simulated, the default) or step\n";
 
 struct options {
   const char *output;

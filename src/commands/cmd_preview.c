@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char usage[] = "usage: firn preview FRAME... -o OUT.png [OPTIONS]\n\n"
-                            "Draws the snow and the bodies of a frame in sunlight, within a second; of "
-                            "several frames a contact sheet, all\n"
-                            "under one camera and each with its time. The camera is --eye and --target, or "
-                            "the scene's, or one that sees\n"
-                            "all the snow.\n\n";
+static const char usage[] =
+    "usage: firn preview FRAME... -o OUT.png [OPTIONS]\n"
+    "\n"
+    "Draws the snow and the bodies of a frame in sunlight, in about a second. Several frames give a\n"
+    "contact sheet under one camera, each with its time. The camera is --eye and --target, or that of\n"
+    "the scene, or one that sees all the snow.\n"
+    "\n";
 
 int cmd_preview(int argc, char **argv)
 {

@@ -13,12 +13,12 @@
 
 static const char usage[] =
     "usage: firn render FRAME... -o OUT.png [OPTIONS]\n"
-    "       mpirun -n RANKS firn render ...\n\n"
-    "Traces light through the snow as a scattering volume, with sun, sky, ground and bodies (section 9 of "
-    "the 2013\n"
-    "paper). Of several frames it makes a sheet, or with --each a file for each. The picture has the same "
-    "bits on\n"
-    "any number of ranks and threads. A name that ends in .pfm gets linear floats.\n\n";
+    "       mpirun -n RANKS firn render ...\n"
+    "\n"
+    "Traces light through the snow as a scattering volume, with sun, sky, ground and bodies (section 9\n"
+    "of the 2013 paper). Several frames give a sheet, or one file each with --each. The picture has the\n"
+    "same bits on any number of ranks and threads. A name that ends in .pfm gets linear floats.\n"
+    "\n";
 
 static void tell(const struct picture_args *args, const struct sheet_layout *layout,
                  const struct picture_report *report)

@@ -17,15 +17,16 @@
 
 static const char usage[] =
     "usage: firn report RUN -o report.html [--pictures N] [--size WxH] [--render]\n"
-    "       mpirun -n RANKS firn report ...\n\n"
-    "Writes one page about a run, finished or not: pictures, numbers, plots of its history, the scene, and "
-    "how to make\n"
-    "it again. The file is self-contained and opens offline in any browser.\n\n"
+    "       mpirun -n RANKS firn report ...\n"
+    "\n"
+    "Writes one page about a run, finished or not: pictures, numbers, plots of its history, the scene,\n"
+    "and how to repeat the run. The file is self-contained and opens offline in any browser.\n"
+    "\n"
     "  -o, --output FILE     the page to write\n"
-    "  --pictures N          of how many frames, the last one first (7)\n"
+    "  --pictures N          number of frames to show, the last one first (7)\n"
     "  --size WxH            pixels of a picture (960x540)\n"
     "  --render              trace the pictures instead of drawing them; takes minutes\n"
-    "  --threads N           a rank, with --render\n";
+    "  --threads N           threads per rank, with --render\n";
 
 struct options {
   struct report_options report;

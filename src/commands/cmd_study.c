@@ -20,27 +20,24 @@ static const char usage[] =
     "       firn study arguments FOLDER RUN\n"
     "       firn study collect FOLDER [--columns NAMES]\n"
     "\n"
-    "Many runs of one scene in one folder. jobs/sweep.sh and jobs/scaling.sh do all of this in one command, "
-    "with\n"
-    "Slurm or without.\n"
+    "Prepares many runs of one scene in one folder and collects their results. jobs/sweep.sh and\n"
+    "jobs/scaling.sh do all of this in one command, with or without Slurm.\n"
     "\n"
-    "  sweep      every combination of the values of some keys, or one run a row of a table whose first "
-    "line\n"
+    "  sweep      one run for each combination of values, or for each row of a table whose first line\n"
     "             names the keys\n"
-    "  strong     the scene as it is on each number of ranks\n"
-    "  weak       the scene once a rank, side by side (domain.copies), on each number of ranks; and each "
-    "size once\n"
-    "             more on another number, to compare the bits\n"
-    "  list       number and ranks of each run (0: as many as the job has)\n"
-    "  arguments  what to give to firn run for one of them, one word a line\n"
-    "  collect    FOLDER/results.csv and pictures from the runs that are done; may be called at any time\n"
+    "  strong     the same scene on each number of ranks\n"
+    "  weak       one copy of the scene per rank, side by side (domain.copies), on each number of ranks;\n"
+    "             each size runs once more on another number of ranks, to compare the bits\n"
+    "  list       print number and ranks of each run (0: as many as the job has)\n"
+    "  arguments  print the arguments of firn run for one of them, one word per line\n"
+    "  collect    write FOLDER/results.csv and pictures of the finished runs; works at any time\n"
     "\n"
-    "  -o FOLDER        where the study and its runs are kept\n"
-    "  --ranks LIST     rising numbers of ranks\n"
-    "  --columns NAMES  what a sweep shows, with commas between: columns of history.csv (their last value),\n"
-    "                   run.KEY of run.json such as run.seconds.stepping, and frame.FIELD.HOW of the last "
-    "frame,\n"
-    "                   with HOW min, max, mean or sum, such as frame.position_y.max or frame.density.mean\n";
+    "  -o FOLDER        the folder of the study and its runs\n"
+    "  --ranks LIST     increasing numbers of ranks\n"
+    "  --columns NAMES  columns of a sweep, separated by commas: columns of history.csv (their last\n"
+    "                   value), run.KEY of run.json such as run.seconds.stepping, and frame.FIELD.HOW of\n"
+    "                   the last frame, such as frame.position_y.max or frame.density.mean; HOW is min,\n"
+    "                   max, mean or sum\n";
 
 struct options {
   const char *folder, *ranks, *columns;
@@ -137,7 +134,8 @@ static int make(const struct options *o, enum study_kind kind, struct error *err
   s->argument_count = o->rest_count;
   s->arguments = mem_alloc((size_t)o->rest_count, sizeof *s->arguments);
   for (int k = 0; k < o->rest_count; k++) s->arguments[k] = mem_strdup(o->rest[k]);
-  code = check_runs(s, err);
+  code = study_check_words(s, err);
+  if (!code) code = check_runs(s, err);
   if (!code) code = study_write(s, err);
   if (!code) log_info("%s: %d runs to do", s->folder, s->run_count);
   study_destroy(&s);

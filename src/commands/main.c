@@ -8,10 +8,12 @@
 #include "commands/commands.h"
 
 #include "base/memory.h"
+#include "base/places.h"
 #include "base/version.h"
 #include "io/scene/reader.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +78,8 @@ static void print_usage(FILE *out)
         "Firn simulates snow with the material point method on MPI clusters.\n\n",
         out);
   for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-  fputs("\n'firn help COMMAND' tells more. A first run: mpirun -n 2 firn run scenes/snowball_drop.yml\n",
+  fputs("\n'firn help COMMAND' prints its options. A first run: mpirun -n 2 firn run "
+        "scenes/snowball_drop.yml\n",
         out);
 }
 
@@ -112,14 +115,44 @@ static int command_version(int argc, char **argv)
   return EXIT_SUCCESS;
 }
 
+/* The mask of the process as it was before OpenMP bound its first thread. A second start would inherit that
+ * thread's one place and take it for all there is. */
+static void restore_mask(void)
+{
+  uint64_t units[PLACES_WORDS];
+  if (places_union(units) == 0) return;
+  cpu_set_t *set = CPU_ALLOC(PLACES_UNITS);
+  const size_t size = CPU_ALLOC_SIZE(PLACES_UNITS);
+  if (!set) return;
+  CPU_ZERO_S(size, set);
+  for (int k = 0; k < PLACES_UNITS; k++)
+    if (units[k / 64] >> k % 64 & 1) CPU_SET_S((size_t)k, size, set);
+  sched_setaffinity(0, size, set); /* if it fails, the mask stays as it is */
+  CPU_FREE(set);
+}
+
+/* The program's own path, so that a second start keeps its name in ps; /proc/self/exe if the file was
+ * replaced or the path is too long. */
+static const char *own_path(char *buffer, size_t size)
+{
+  const char *self = "/proc/self/exe";
+  const ssize_t length = readlink(self, buffer, size - 1);
+  if (length <= 0 || (size_t)length == size - 1) return self;
+  buffer[length] = '\0';
+  return access(buffer, X_OK) == 0 ? buffer : self;
+}
+
 /* OpenMP's threads spin for some milliseconds before they sleep. Beside other programs each of these is lost
  * twice: to the thread that is waited for and to everyone else. So they shall spin only for about as long as
  * it takes to wake them. GNU's library reads the setting as it is loaded, before main: hence a second start.
- * Whoever made the setting keeps it. */
+ * A setting of the user is kept. */
 static void bound_spinning(char **argv)
 {
+  char path[4096];
   if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-  if (setenv("GOMP_SPINCOUNT", "2000", 0) == 0) execv("/proc/self/exe", argv);
+  if (setenv("GOMP_SPINCOUNT", "2000", 0)) return;
+  restore_mask();
+  execv(own_path(path, sizeof path), argv);
   /* Without it all works as well, if slower beside others. */
 }
 

@@ -1,5 +1,6 @@
 #include "grid/grid.h"
 
+#include "base/flush.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -414,6 +415,7 @@ double *grid_target(const struct grid *g, enum node_field field, int32_t j, int 
 static void add_share(struct grid *g, enum node_field field, int32_t shared, const double *apart, int w)
 {
   const int planes = g->geometry.support - 1;
+  const flush_mode mode = flush_begin(); /* as what is added */
   for (int j = 0; j < planes; j++)
     for (int a = 0; j + a < planes; a++) {
       const double *part = apart + grid_apart_offset(g, shared, j, a);
@@ -422,6 +424,7 @@ static void add_share(struct grid *g, enum node_field field, int32_t shared, con
                     end = tiles * (w + 1) / g->threads * TILE_DOUBLES;
       for (int64_t k = tiles * w / g->threads * TILE_DOUBLES; k < end; k++) sum[k] += part[k];
     }
+  flush_end(mode);
 }
 
 void grid_add_apart(struct grid *g, enum node_field field, int32_t shared, const double *apart)

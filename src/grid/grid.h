@@ -59,7 +59,9 @@ enum node_field {
   NODE_WARM,     /* 0; y, the unknown of the heat solve */
   NODE_LIQUID,   /* W, a of the liquid cells; then the solve's mass, and r */
   NODE_PRESSURE, /* W of cells that are not full; then e, t; then D^T of a pressure */
+  NODE_FILLED,   /* volume at rest of what does not fly */
   NODE_BORNE,    /* where bodies are measured: W, with a minus sign on deep nodes, and a */
+  NODE_PLACE,    /* mass; times the mean place of what reaches it, from the lower corner */
   NODE_FIELDS
 };
 

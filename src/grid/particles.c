@@ -30,6 +30,8 @@ const struct particle_field particle_fields[PARTICLE_FIELDS] = {
     [PARTICLE_SHEAR] = {"kappa", "1", FIELD_F64, 1, AT(shear), ROLE_STATE, 0, NEEDS_SHEAR, RULE_NOT_NEGATIVE,
                         false},
     [PARTICLE_FLOW] = {"flow", "1", FIELD_F64, 1, AT(flow), ROLE_STATE, 0, NEEDS_FLOW, RULE_ABSENT, false},
+    [PARTICLE_FLYING] = {"flying", "1", FIELD_F64, 1, AT(flying), ROLE_STATE, 0, NEEDS_FLYING, RULE_ABSENT,
+                         false},
     [PARTICLE_B] = {"B", "m^2/s", FIELD_F64, 9, AT(b), ROLE_STATE, 0, NEEDS_AFFINE, RULE_ABSENT, false},
     [PARTICLE_STIFFNESS] = {"stiffness", "1", FIELD_F64, 1, AT(stiffness), ROLE_CONSTANT, 1, NEEDS_STIFFNESS,
                             RULE_ABSENT, false},

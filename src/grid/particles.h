@@ -24,6 +24,7 @@ struct particles {
   double *jp;           /* plastic volume: J_P or ln J_P, as the material's model has it */
   double *shear;        /* accumulated plastic shear, kappa */
   double *flow;         /* 1 where the last return mapping flowed, else 0 */
+  double *flying;       /* 1 from a source until it lands: until then the grid has no part of it */
   double *b[9];         /* m^2/s, APIC affine state */
   double *stiffness;    /* factor on the material's stresses; NULL where it is 1 for all */
   double *enthalpy;     /* J/kg; 0 is solid at the melting point */
@@ -47,7 +48,8 @@ enum particle_need {
   NEEDS_FLOW = 1 << 2,      /* flow: a solve whose operator follows plastic flow */
   NEEDS_HEAT = 1 << 3,      /* enthalpy, liquid, conductivity: a scene with `heat` */
   NEEDS_STIFFNESS = 1 << 4, /* stiffness: snow whose stiffness varies in space */
-  NEEDS_MATERIAL = 1 << 5   /* material: more than one */
+  NEEDS_MATERIAL = 1 << 5,  /* material: more than one */
+  NEEDS_FLYING = 1 << 6     /* flying: a source whose stream is thin */
 };
 
 /* What a particle file must hold for a field. */
@@ -85,6 +87,7 @@ enum {
   PARTICLE_JP,
   PARTICLE_SHEAR,
   PARTICLE_FLOW,
+  PARTICLE_FLYING,
   PARTICLE_B,
   PARTICLE_STIFFNESS,
   PARTICLE_ENTHALPY,
@@ -101,6 +104,18 @@ size_t field_size(enum field_type type); /* bytes of one element */
 static inline double particle_stiffness(const struct particles *p, int32_t home)
 {
   return p->stiffness ? p->stiffness[home] : 1.0;
+}
+
+/* Moves through the air, from a source to where it lands; the particle's state is at `slot`. */
+static inline bool particle_flies(const struct particles *p, int32_t slot)
+{
+  return p->flying && p->flying[slot] != 0.0;
+}
+
+/* Is part of the liquid that the grid has. Only with NEEDS_HEAT. */
+static inline bool particle_is_liquid(const struct particles *p, int32_t slot)
+{
+  return p->liquid[slot] != 0.0 && !particle_flies(p, slot);
 }
 
 static inline uint32_t particle_material(const struct particles *p, int32_t home)

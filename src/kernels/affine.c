@@ -30,6 +30,8 @@ static void store_line(const struct transfer *t, int32_t s, int32_t count, const
     gathered_lanes(gathered + done * GATHERED_DOUBLES, rows);
     gathered_gradient(geometry, rows, geometry->spacing, b[n]);
     size[n] = left < whole ? left : whole;
+    for (int l = 0; l < size[n] && t->p->flying; l++)
+      for (int k = 0; k < 9 && particle_flies(t->p, t->slot[s + done + l]); k++) b[n][k][l] = 0.0;
     done += size[n];
   }
   for (int k = 0; k < 9; k++)

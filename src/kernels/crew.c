@@ -1,5 +1,6 @@
 #include "kernels/crew.h"
 
+#include "base/flush.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -72,12 +73,14 @@ void crew_planes(struct crew *crew, const struct grid *g, plane_kernel *kernel, 
 #pragma omp parallel for num_threads(g->threads) schedule(static, 1)
   for (int c = 0; c < g->chunk_count; c++) {
     const double since = timeline_begin(crew->timeline);
+    const flush_mode mode = flush_begin();
     int32_t begin, end;
     planes_of(g, c, pass, &begin, &end);
     for (int32_t plane = begin; plane < end; plane++) {
       kernel(arguments, &crew->workers[c], plane);
       if (c == 0 && pass != PASS_ALL && crew->meanwhile) crew->meanwhile(crew->context);
     }
+    flush_end(mode);
     if (begin < end) timeline_end(crew->timeline, omp_get_thread_num(), crew->label, since);
   }
 }
@@ -95,12 +98,14 @@ void crew_tiles(struct crew *crew, const struct grid *g, tile_kernel *kernel, vo
 #pragma omp parallel for num_threads(g->threads) schedule(static, 1)
   for (int w = 0; w < g->threads; w++) {
     const double since = timeline_begin(crew->timeline);
+    const flush_mode mode = flush_begin();
     struct worker *worker = &crew->workers[w];
     memset(worker->sum, 0, (size_t)count * sizeof *worker->sum);
     worker->counts = true;
     kernel(arguments, worker, share(owned, w, g->threads), share(owned, w + 1, g->threads));
     worker->counts = false;
     kernel(arguments, worker, owned + share(others, w, g->threads), owned + share(others, w + 1, g->threads));
+    flush_end(mode);
     timeline_end(crew->timeline, w, "tiles", since);
   }
   for (int w = 0; w < g->threads; w++) add_sums(sums, crew->workers[w].sum, count);
@@ -127,6 +132,8 @@ static void add_result(struct step_result *to, const struct step_result *from)
   to->melted += from->melted;
   to->frozen += from->frozen;
   to->liquid += from->liquid;
+  to->stiffened += from->stiffened;
+  to->flying += from->flying;
   to->shared_changed += from->shared_changed;
   if (from->trouble <= to->trouble) return;
   to->trouble = from->trouble;

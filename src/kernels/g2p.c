@@ -47,16 +47,18 @@ static bool collide_tallied(const struct body_pose *pose, const double at[3], do
                             double v[3], struct body_tally *tally)
 {
   const double before[3] = {v[0], v[1], v[2]};
-  if (!body_collide_with(pose, at, v, friction, NULL)) return false;
+  if (!body_collide_with(pose, at, v, friction, 0.0, NULL)) return false;
   if (!tally) return true;
   tally_collision(tally, pose, at, mass, before, v);
   return true;
 }
 
-static int collide_lanes(const struct transfer *t, const struct batch *batch, const struct near_bodies *near,
-                         vm liquid, const vd x[3], vd v[3], struct body_tally *tallies)
+/* The lanes that some body acted on. */
+static vm collide_lanes(const struct transfer *t, const struct batch *batch, const struct near_bodies *near,
+                        const vd x[3], vd v[3], struct body_tally *tallies)
 {
-  int contacts = 0;
+  const vm liquid = t->heat ? batch_load(t->p->liquid, batch) > vd_set(0.0) : (vm){0};
+  vm contacts = {0};
   for (int l = 0; l < batch->count; l++) {
     const double at[3] = {x[0][l], x[1][l], x[2][l]};
     double velocity[3] = {v[0][l], v[1][l], v[2][l]};
@@ -69,7 +71,7 @@ static int collide_lanes(const struct transfer *t, const struct batch *batch, co
                                tallies ? &tallies[k] : NULL);
     }
     if (!acted) continue;
-    contacts++;
+    contacts[l] = -1;
     for (int d = 0; d < 3; d++) v[d][l] = velocity[d];
   }
   return contacts;
@@ -137,48 +139,95 @@ struct update {
   vd shear, flow;  /* of models that have them */
   vm plastic, inverted;
   vm liquid;          /* g2p_heat says where these go, and what volume they have */
+  vm flying;          /* and what flies has nothing of the grid */
+  vm landed;          /* of these */
   vm yielding;        /* of snow: may be beyond the limits */
-  vd energy, affine2; /* for the budget: elastic energy of the trial, and |B|^2 */
+  vd energy, affine2; /* for the budget: elastic energy of the trial, and |B|^2, */
+  vd strain[6];       /* and twice its logarithmic strain, of models other than snow */
 };
 
 /* Batches that are brought back to the limits together. */
 enum { ROUND_BATCHES = PASS_GATHER / LANES, ROUND_LANES = (ROUND_BATCHES + STRETCH_MOST) * LANES };
 
-/* Elastic energy of a batch (J). */
+/* Elastic energy of a batch (J), and its stress (Pa). */
 static __attribute__((noinline)) vd elastic_energy(const struct transfer *t, const struct batch *batch,
-                                                   const vd f[9], vd jp, vd shear)
+                                                   const vd f[9], vd jp, vd shear, vd tau[6])
 {
   struct material_lanes m;
-  vd upper[6], energy;
+  vd energy;
   batch_materials(t, batch, &m);
   const struct history h = {jp, shear};
-  material_left(&m, f, &h, upper, &energy);
+  material_left(&m, f, &h, tau, &energy);
   return energy * batch_stiffness(t, batch) * batch_constant(t->p->volume, batch);
 }
 
 static void budget_begin(const struct transfer *t, struct update *u)
 {
   const struct particles *p = t->p;
+  vd tau[6];
   u->shear = p->shear ? batch_load(p->shear, &u->batch) : vd_set(0.0);
-  u->energy = vd_select(u->liquid, vd_set(0.0), elastic_energy(t, &u->batch, u->trial, u->jp, u->shear));
+  u->energy = vd_select(u->liquid, vd_set(0.0), elastic_energy(t, &u->batch, u->trial, u->jp, u->shear, tau));
+  if (!t->snow_alone) stretch_log(u->trial, u->strain);
+}
+
+/* What yielding takes (J): of models that flow, stress times plastic strain. A trial that ends far beyond the
+ * limit has more elastic energy than anything worked for, and this is not lost but never was. Of other
+ * models, whose solve resists up to the trial, the elastic energy that is gone. The energy of the trial
+ * becomes that of the new state and what was lost. */
+static __attribute__((noinline)) vd plastic_work(const struct transfer *t, struct update *u)
+{
+  struct material_lanes m;
+  vd tau[6], after[6], work = vd_set(0.0);
+  const vd left = elastic_energy(t, &u->batch, u->trial, u->jp, u->shear, tau);
+  if (t->snow_alone) return u->energy - left;
+  batch_materials(t, &u->batch, &m);
+  const vm flows = material_may_flow(&m) & u->plastic;
+  stretch_log(u->trial, after);
+  for (int k = 0; k < 6; k++) {
+    const bool diagonal = k == 0 || k == 3 || k == 5;
+    work = vd_fma(vd_set(diagonal ? 0.5 : 1.0) * tau[k], u->strain[k] - after[k], work);
+  }
+  work *= batch_stiffness(t, &u->batch) * batch_constant(t->p->volume, &u->batch);
+  u->energy = vd_select(flows, left + work, u->energy);
+  return u->energy - left;
 }
 
 /* Particle by particle: batches do depend on the cuts. Of liquid only the kinetic energy is known here;
  * g2p_heat has the rest. */
-static void budget_end(const struct transfer *t, const struct update *u, const vd x[3], vd speed2,
+static void budget_end(const struct transfer *t, struct update *u, const vd x[3], vd speed2,
                        struct exact_sum energy[ENERGY_COUNT])
 {
   const struct batch *batch = &u->batch;
   const double scale = stencil_scale(&t->grid->geometry, OFFSET) * t->grid->geometry.inverse;
   const vd m = batch_constant(t->p->mass, batch);
+  const bool yields = vm_any(u->plastic & vm_first(batch->count));
+  const vd lost = yields ? plastic_work(t, u) : vd_set(0.0);
   vd all = vd_set(0.5) * m * (speed2 + vd_set(scale) * u->affine2) + u->energy;
   const vd heavy = vd_select(u->liquid, vd_set(0.0), m);
   for (int d = 0; d < 3; d++) all -= heavy * vd_set(t->gravity[d]) * x[d];
-  for (int l = 0; l < batch->count; l++) exact_add(&energy[ENERGY_AFTER], all[l]);
-  if (!vm_any(u->plastic & vm_first(batch->count))) return;
-  const vd lost = u->energy - elastic_energy(t, batch, u->trial, u->jp, u->shear);
-  for (int l = 0; l < batch->count; l++)
+  for (int l = 0; l < batch->count; l++) {
+    exact_add(&energy[ENERGY_AFTER], all[l]);
     if (u->plastic[l]) exact_add(&energy[ENERGY_PLASTIC], lost[l]);
+  }
+}
+
+/* Of what flies: its own velocity, gravity, no strain. It lands where the space around it is filled as at a
+ * surface (method.md, sources). */
+static __attribute__((noinline)) void fly(const struct transfer *t, struct update *u)
+{
+  const vd zero = vd_set(0.0);
+  for (int k = 0; k < 9; k++) {
+    u->trial[k] = vd_select(u->flying, batch_load(t->p->fe[k], &u->batch), u->trial[k]);
+    if (transfer_has_affine(t)) u->b[k] = vd_select(u->flying, zero, u->b[k]);
+  }
+  u->norm2 = vd_select(u->flying, zero, u->norm2);
+  u->affine2 = vd_select(u->flying, zero, u->affine2);
+  for (int d = 0; d < 3; d++) {
+    const vd v = vd_fma(vd_set(t->dt), vd_set(t->gravity[d]), batch_load(t->p->v[d], &u->batch));
+    u->v[d] = vd_select(u->flying, v, u->v[d]);
+  }
+  for (int l = 0; l < u->batch.count; l++)
+    if (u->flying[l] && t->crowd[u->s + l] >= TRANSFER_CROWD) u->landed[l] = -1;
 }
 
 /* Step 7 up to the trial F_E, from the particles' gathered rows. */
@@ -209,8 +258,10 @@ static void update_begin(const struct transfer *t, int32_t s, int32_t left, cons
   snow_multiply(g, f, u->trial);
   for (int k = 0; k < 9; k++) u->trial[k] = vd_fma(vd_set(t->dt), u->trial[k], f[k]);
   u->jp = batch_load(p->jp, &u->batch);
-  u->plastic = u->inverted = u->liquid = (vm){0};
-  if (t->heat) u->liquid = batch_load(p->liquid, &u->batch) > vd_set(0.0);
+  u->plastic = u->inverted = u->liquid = u->flying = u->landed = (vm){0};
+  if (p->flying) u->flying = batch_load(p->flying, &u->batch) > vd_set(0.0);
+  if (t->heat) u->liquid = (batch_load(p->liquid, &u->batch) > vd_set(0.0)) & ~u->flying;
+  if (vm_any(u->flying)) fly(t, u);
   if (t->budget) budget_begin(t, u);
   if (!t->snow_alone) return;
   const struct snow_lanes material = batch_snow(t, &u->batch);
@@ -329,7 +380,7 @@ static vd sound_of(const struct transfer *t, const struct update *u)
     modulus = material_wave(&m, &bounds, &h) * batch_stiffness(t, batch);
     if (t->implicit) modulus = vd_select(material_has_slope(&m), vd_set(0.0), modulus);
   }
-  modulus = vd_select(u->liquid, vd_set(0.0), modulus);
+  modulus = vd_select(u->liquid | (u->flying & ~u->landed), vd_set(0.0), modulus);
   return modulus * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
 }
 
@@ -348,9 +399,14 @@ static void update_end(struct transfer *t, struct update *u, const struct near_b
   for (int d = 0; d < 3; d++) {
     x[d] = old[d] = batch_load(p->x[d], batch);
     v[d] = u->v[d];
-    if (transfer_is_flip(t)) v[d] = vd_fma(vd_set(t->flip), batch_load(p->v[d], batch), v[d]);
+    if (transfer_is_flip(t))
+      v[d] = vd_select(u->flying, v[d], vd_fma(vd_set(t->flip), batch_load(p->v[d], batch), v[d]));
   }
-  if (near->count) result->contacts += collide_lanes(t, batch, near, u->liquid, x, v, worker->bodies);
+  if (near->count) {
+    const vm contacts = collide_lanes(t, batch, near, x, v, worker->bodies);
+    result->contacts += vm_count(contacts & live);
+    u->landed |= u->flying & contacts;
+  }
 
   vd speed2 = zero;
   vm crossing = {0};
@@ -374,6 +430,7 @@ static void update_end(struct transfer *t, struct update *u, const struct near_b
     note_trouble(result, TROUBLE_NOT_FINITE, broken & live, s);
   }
   result->plastic += vm_count(u->plastic & live);
+  result->flying += vm_count(u->flying & ~u->landed & live & (u->fate != FATE_GONE));
   most->speed2 = vd_max(most->speed2, vd_select(live, speed2, zero));
   if (t->want_sound) most->sound2 = vd_max(most->sound2, vd_select(live, sound_of(t, u), zero));
 }
@@ -393,6 +450,11 @@ ALWAYS_INLINE void store_line(const struct transfer *t, int n, const struct upda
   for (int d = 0; d < 3; d++) STREAM(next->x[d], x[d]);
   if (next->shear) STREAM(next->shear, shear);
   if (next->flow) STREAM(next->flow, flow);
+  if (next->flying)
+    for (int b = 0; b < n; b++) {
+      const vd flies = vd_select(u[b].flying & ~u[b].landed, vd_set(1.0), vd_set(0.0));
+      vd_stream_some(next->flying + u[b].s, flies, u[b].batch.count);
+    }
   for (int k = 0; k < 9 && next->b[0]; k++) STREAM(next->b[k], b[k]);
   for (int b = 0; b < n; b++) store_fates(t->next->fate + u[b].s, u[b].fate, u[b].batch.count);
 }

@@ -55,8 +55,9 @@ static void prepare_heat(const struct heat_arguments *a, int32_t s, int32_t n, s
     const vd kappa = vd_fma(w.melted, vd_set(a->law->kappa_liquid) - solid, solid), c = m * w.capacity;
     vd_store_some(a->conduction + s + i, kappa * volume * conducted, batch.count);
     vd x[3], none[3][3] = {{zero}}, widths[3][3] = {{zero}};
-    const vd held[3] = {c * w.temperature, kappa * volume, m * batch_load(p->liquid, &batch)},
-             nothing[3] = {zero, zero, zero};
+    vd liquid = m * batch_load(p->liquid, &batch);
+    if (p->flying) liquid = vd_select(batch_load(p->flying, &batch) > zero, zero, liquid);
+    const vd held[3] = {c * w.temperature, kappa * volume, liquid}, nothing[3] = {zero, zero, zero};
     batch_positions(t, &batch, x);
     stencil_weigh(t, x, GRADIENT, heat + i / LANES);
     stencil_values(heat + i / LANES, c, held, none);
@@ -211,7 +212,7 @@ static void collide(const struct transfer *t, uint64_t near, const double x[3], 
 {
   for (int k = 0; k < t->pose_count; k++)
     if (k >= 64 || near >> k & 1)
-      body_collide_with(&t->poses[k], x, v, t->poses[k].body->liquid_friction, NULL);
+      body_collide_with(&t->poses[k], x, v, t->poses[k].body->liquid_friction, 0.0, NULL);
 }
 
 /* Where a liquid particle goes and what volume it has: those of the grid. */
@@ -340,7 +341,7 @@ static void move_cell(const struct heat_arguments *h, struct worker *worker, con
   for (int32_t i = s; i < g->cell_start[cell + 1]; i++) {
     const struct cell_weights weights = cell_weights(rec, (uint32_t)(i - s));
     const v4 value = cell_value(&weights, nodes);
-    if (t->p->liquid[t->slot[i]] != 0.0) {
+    if (particle_is_liquid(t->p, t->slot[i])) {
       const v4 v = cell_value(&weights, velocity);
       move_liquid(h, i, j, (const double[3]){v[1], v[2], v[3]}, value[2] * per_volume, near, worker);
     }

@@ -36,8 +36,8 @@ enum measured {
 
 /* Of a step, for the budget of energy. */
 enum energy {
-  ENERGY_AFTER,   /* J, kinetic + elastic + potential of the new state, elastic as it was before yielding */
-  ENERGY_PLASTIC, /* J, elastic that yielding took */
+  ENERGY_AFTER,   /* J, kinetic + elastic + potential of the new state, and what yielding took */
+  ENERGY_PLASTIC, /* J, what yielding took */
   ENERGY_COUNT
 };
 
@@ -55,6 +55,8 @@ struct step_result {      /* of P2G and G2P over some planes */
   int64_t contacts;       /* particles that a body acted on */
   int64_t melted, frozen; /* particles that change their phase at the end of the step */
   int64_t liquid;         /* particles that are liquid then */
+  int64_t stiffened;      /* particles that a checked solve gave a larger part in the next one */
+  int64_t flying;         /* that have not landed then */
   int64_t shared_changed; /* changes of phase in stencils that touch a plane shared with another rank */
   enum trouble trouble;
   int32_t trouble_particle; /* in sorted order */
@@ -122,7 +124,11 @@ struct transfer {
   bool measuring;              /* fill the worker's `measured` */
   bool budget;                 /* fill the worker's `energy` */
   const struct heat_law *heat; /* NULL: no particle is liquid */
+  double *crowd; /* [particles] of flying ones, in order: share of the space around that is filled */
 };
+
+/* What flies lands where this much of the space around it is filled, as the grid sees it (method.md). */
+#define TRANSFER_CROWD 0.4
 
 /* Points `kept` and the lists of arrays at the arrays as they are now. */
 void transfer_point(struct transfer *t);
@@ -190,10 +196,14 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(p2g)             /* struct transfer: mass, momentum, force to NODE_MOMENTUM, NODE_VELOCITY */          \
   ROW(p2g_mass)        /* struct transfer: mass alone to NODE_MOMENTUM, */                                   \
   ROW(estimate_volume) /* struct transfer: and V0 from it (method.md, step 2) */                             \
+  ROW(p2g_filled)      /* struct transfer: V0 of what does not fly to NODE_FILLED, */                        \
+  ROW(p2g_place)       /* struct transfer: mass, and mass times place to NODE_PLACE */                       \
+  ROW(find_crowds)     /* struct transfer: and how much of it is around what flies to t->crowd */            \
   ROW(g2p)             /* struct transfer: new state of its particles into t->next */                        \
   ROW(g2p_affine)      /* struct transfer: their B, where t->next has none, once the step is accepted */     \
   ROW(hessian)         /* struct hessian_arguments: out += H in, */                                          \
   ROW(hessian_mixed)   /* and in single precision but for the sums */                                        \
+  ROW(flow_check)      /* struct flow_arguments: tangents of particles in which the solve created energy */  \
   ROW(p2g_heat)        /* struct heat_arguments: heat and liquid mass to NODE_HEAT, space to NODE_SPACE */   \
   ROW(heat_product)    /* struct heat_arguments: out += conduction of in */                                  \
   ROW(g2p_heat)        /* struct heat_arguments: enthalpies, and all of liquid particles, into t->next */    \
@@ -222,6 +232,7 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(heat_loss)  /* struct heat_arguments: out += G in */                                                   \
   ROW(heat_end)   /* struct heat_arguments: what particles gather, and the heat that came in */              \
   ROW(keep_star)  /* struct liquid_arguments: v* is kept, */                                                 \
+  ROW(take_star)  /* struct liquid_arguments: and put back; contact stays */                                 \
   ROW(liquid_right) /* struct liquid_arguments: and the right side made of it and the pressures */           \
   ROW(liquid_join)  /* struct liquid_arguments: out += NODE_PRESSURE */
 
@@ -230,6 +241,13 @@ struct hessian_arguments {
   enum node_field in, out;
   const unsigned char *solid; /* of each cell, whether it has solid particles; NULL: all have */
   bool diagonal;              /* scalars of out += the mean diagonal of H (stiffness.h) */
+};
+
+/* The check of a solve (docs/method.md, "Checked solves"). */
+struct flow_arguments {
+  struct transfer *transfer;
+  double beta;
+  bool first; /* of the step */
 };
 
 /* Heat of one step. */

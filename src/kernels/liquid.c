@@ -66,7 +66,7 @@ static double add_particles(const struct transfer *t, struct records *rec, int32
     stencil_weigh(t, x, GRADIENT, rec);
     for (int l = 0; l < batch.count; l++) {
       const int32_t slot = t->slot[s + i + l];
-      if (t->p->liquid[slot] == 0.0) continue;
+      if (!particle_is_liquid(t->p, slot)) continue;
       const double root = t->p->fe[0][slot], volume = t->p->volume[t->home[s + i + l]] * (root * root * root);
       const struct cell_weights w = cell_weights(rec, (uint32_t)l);
       add_point(&g->geometry, &w, volume, table);
@@ -117,7 +117,7 @@ void KERNEL(liquid_tables)(void *arguments, struct worker *worker, int32_t plane
     memset(table, 0, LIQUID_TABLE * sizeof *table);
     if (cell->full)
       add_lattice(&t->grid->geometry, weights, cell->share, table);
-    else
+    else if (!cell->behind)
       cell->volume = add_particles(t, worker->work.records[0], cell->cell, table);
     const struct cell_place place = place_of(l, plane, cell);
     drop_empty_nodes(t->grid, &place, table, l->bears ? l->borne + cell->table * LIQUID_TABLE : NULL);

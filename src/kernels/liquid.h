@@ -19,6 +19,7 @@ struct liquid_cell {
   int32_t foot[4]; /* by (dy, dz) in the tiles of its plane; -1 where it reaches none */
   int64_t table;   /* among the tables; -1: the common one */
   bool full;       /* liquid all around: sums are over points of a lattice, else over its liquid particles */
+  bool behind;     /* behind a wall: its particles keep their J, and it neither pushes nor is pushed */
   bool active;     /* it pushes */
   double volume;   /* V_c, m^3 */
   double j;        /* J_c: volume over that at rest */

@@ -330,6 +330,18 @@ void KERNEL(keep_star)(void *arguments, struct worker *worker, int32_t begin, in
     vd_store_aligned(node[NODE_STAR] + k, vector_part(vd_load_aligned(node[NODE_VELOCITY] + k), k));
 }
 
+void KERNEL(take_star)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct liquid_arguments *a = arguments;
+  double *const *node = a->transfer->grid->node;
+  for (int64_t k = (int64_t)begin * TILE_DOUBLES; k < (int64_t)end * TILE_DOUBLES; k += LANES) {
+    double *velocity = node[NODE_VELOCITY] + k;
+    vd_store_aligned(velocity, vd_select(scalar_channel(k), vd_load_aligned(velocity),
+                                         vd_load_aligned(node[NODE_STAR] + k)));
+  }
+}
+
 /* NODE_RIGHT becomes v* + dt M^-1 D^T p of the pressures in NODE_PRESSURE. */
 void KERNEL(liquid_right)(void *arguments, struct worker *worker, int32_t begin, int32_t end)
 {

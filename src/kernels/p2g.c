@@ -103,11 +103,20 @@ static void keep_tangent(const struct kept *kept, bool mixed, int32_t s, int cou
   for (int k = 0; k < 9; k++) vd_store_some(kept->pair[k] + s, tangent->pair[k / 3][k % 3], count);
 }
 
-/* Liquid has no stress of its own: a factor on what a solid of its material would have. */
-static inline vd without_liquid(const struct transfer *t, const struct batch *batch, vd factor)
+/* What the grid has of a batch: nothing of what flies. */
+static inline vd landed(const struct transfer *t, const struct batch *batch, vd a)
 {
-  if (!t->heat) return factor;
-  return vd_select(batch_load(t->p->liquid, batch) > vd_set(0.0), vd_set(0.0), factor);
+  const vd zero = vd_set(0.0);
+  return t->p->flying ? vd_select(batch_load(t->p->flying, batch) > zero, zero, a) : a;
+}
+
+/* Neither liquid nor what flies has a stress of its own: a factor on what a solid of its material would have.
+ */
+static inline vd of_solids(const struct transfer *t, const struct batch *batch, vd factor)
+{
+  const vd zero = vd_set(0.0);
+  if (t->heat) factor = vd_select(batch_load(t->p->liquid, batch) > zero, zero, factor);
+  return landed(t, batch, factor);
 }
 
 /* Stress of a batch of snow, V0 P F_E^T, and its elastic energy. */
@@ -117,9 +126,9 @@ ALWAYS_INLINE void snow_batch(const struct transfer *t, int32_t s, const struct 
   const struct particles *p = t->p;
   const struct snow_lanes material = batch_snow(t, batch);
   vm clamped;
-  const vd factor = without_liquid(t, batch,
-                                   snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
-                                       batch_stiffness(t, batch) * batch_constant(p->volume, batch));
+  const vd factor = of_solids(t, batch,
+                              snow_hardening(&material, batch_load(p->jp, batch), &clamped) *
+                                  batch_stiffness(t, batch) * batch_constant(p->volume, batch));
   const vd mu = material.mu * factor, lambda = material.lambda * factor; /* times V0 */
   result->limited += vm_count(clamped & vm_first(batch->count));
   vd f[9];
@@ -147,6 +156,7 @@ static void principal_batch(const struct transfer *t, int32_t s, const struct ba
   material_slope(m, &e, h, flowing, &slope);
   tangent_make(axes.u, &e, tau, &slope, factor, material_is_open(m, h), &tangent);
   keep_tangent(&t->kept, t->mixed, s, batch->count, &tangent);
+  if (t->p->flow) vd_store_some(t->next->p->flow + s, vd_set(0.0), batch->count);
 }
 
 /* As snow_batch(), of any models. */
@@ -158,7 +168,7 @@ static __attribute__((noinline)) void general_batch(const struct transfer *t, in
   struct material_lanes m;
   batch_materials(t, batch, &m);
   const struct history h = batch_history(t, batch);
-  const vd factor = without_liquid(t, batch, batch_stiffness(t, batch) * batch_constant(p->volume, batch));
+  const vd factor = of_solids(t, batch, batch_stiffness(t, batch) * batch_constant(p->volume, batch));
   vd f[9];
   for (int k = 0; k < 9; k++) f[k] = batch_load(p->fe[k], batch);
   if (t->implicit)
@@ -203,7 +213,7 @@ static void prepare_pass(const struct transfer *t, int32_t s, int32_t n, struct 
     vd stress[9], energy = vd_set(0.0), coefficient[3][3], x[3], mv[3];
     prepare_stress(t, s + i, &batch, stress, &energy, result);
     if (t->measuring) tally_batch(tally, t, &batch, energy);
-    const vd m = batch_constant(p->mass, &batch);
+    const vd m = landed(t, &batch, batch_constant(p->mass, &batch));
     for (int d = 0; d < 3; d++) mv[d] = m * batch_load(p->v[d], &batch);
     for (int a = 0; a < 3; a++)
       for (int r = 0; r < 3; r++) coefficient[a][r] = stress[3 * r + geometry->axis[a]] * vd_set(force_scale);
@@ -314,9 +324,18 @@ void KERNEL(p2g)(void *arguments, struct worker *worker, int32_t plane)
   if (t->measuring) tally_end(&tally, worker->measured);
 }
 
-void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t plane)
+/* Mass times place, from the lower corner of the domain. */
+static void weigh_places(const struct grid_geometry *geometry, const vd x[3], vd mass, vd out[3])
 {
-  struct transfer *t = arguments;
+  for (int a = 0; a < 3; a++) {
+    const int axis = geometry->axis[a];
+    out[axis] = mass * (x[axis] - vd_set(geometry->lower[a]));
+  }
+}
+
+/* A sum over particles alone, to the scalar of a field and, of NODE_PLACE, its vector. */
+static void scatter_sums(struct transfer *t, struct worker *worker, int32_t plane, enum node_field field)
+{
   struct workspace *w = &worker->work;
   struct grid *g = t->grid;
   const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
@@ -330,49 +349,119 @@ void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t plane)
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c],
                   n = g->cell_start[pass_end] - s;
     for (int32_t i = 0; i < n; i += LANES) {
-      vd zero[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)}, none[3][3] = {{vd_set(0.0)}};
+      vd vector[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)}, none[3][3] = {{vd_set(0.0)}};
       const struct batch batch = batch_at(t, s + i, n - i);
+      const vd scalar = field == NODE_FILLED ? landed(t, &batch, batch_constant(t->p->volume, &batch))
+                                             : batch_constant(t->p->mass, &batch);
       vd x[3];
       batch_positions(t, &batch, x);
+      if (field == NODE_PLACE) weigh_places(&g->geometry, x, scalar, vector);
       stencil_weigh(t, x, GRADIENT, rec + i / LANES);
-      stencil_values(rec + i / LANES, batch_constant(t->p->mass, &batch), zero, none);
+      stencil_values(rec + i / LANES, scalar, vector, none);
     }
     scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, g->geometry.support);
     c = pass_end;
   }
-  scatter_plane_end(g, plane, NODE_MOMENTUM, w->q);
+  scatter_plane_end(g, plane, field, w->q);
+}
+
+void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t plane)
+{
+  scatter_sums(arguments, worker, plane, NODE_MOMENTUM);
+}
+
+void KERNEL(p2g_filled)(void *arguments, struct worker *worker, int32_t plane)
+{
+  scatter_sums(arguments, worker, plane, NODE_FILLED);
+}
+
+void KERNEL(p2g_place)(void *arguments, struct worker *worker, int32_t plane)
+{
+  scatter_sums(arguments, worker, plane, NODE_PLACE);
+}
+
+/* The scalar of a field at the particles of the cells [c, run): that of particle i after the first is
+ * w->out[0][i * GATHERED_DOUBLES]. */
+static void gather_scalars(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
+                           int32_t run, enum node_field field)
+{
+  const struct grid *g = t->grid;
+  const int32_t s = g->cell_start[c], n = g->cell_start[run] - s;
+  struct records *rec = w->records[0];
+  struct span span;
+  for (int32_t i = 0; i < n; i += LANES) {
+    const struct batch batch = batch_at(t, s + i, n - i);
+    vd x[3];
+    batch_positions(t, &batch, x);
+    stencil_weigh(t, x, GRADIENT, rec + i / LANES);
+  }
+  span_load(&span, g, plane, c, g->node[field]);
+  for (; c < run; c++) {
+    const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
+    gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s),
+                    span_corner(&span, g->cell_z[c] % TILE_Z), NULL, SPAN_STRIDE0, SPAN_STRIDE1,
+                    g->geometry.support, 0, w->out[0] + begin * GATHERED_DOUBLES);
+  }
 }
 
 /* rho_p = sum of nodal mass density at the particle, V0 = m / rho; particles that have a volume keep it. */
 void KERNEL(estimate_volume)(void *arguments, struct worker *worker, int32_t plane)
 {
   struct transfer *t = arguments;
-  struct workspace *w = &worker->work;
-  struct grid *g = t->grid;
+  const struct grid *g = t->grid;
   struct particles *p = t->p;
-  const double h = g->geometry.spacing;
-  struct records *rec = w->records[0];
-  struct span span;
-  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1];) {
-    const int32_t run = stencil_run_end(g, c, g->plane_cell[plane + 1]), s = g->cell_start[c],
-                  n = g->cell_start[run] - s;
-    for (int32_t i = 0; i < n; i += LANES) {
-      const struct batch batch = batch_at(t, s + i, n - i);
-      vd x[3];
-      batch_positions(t, &batch, x);
-      stencil_weigh(t, x, GRADIENT, rec + i / LANES);
-    }
-    span_load(&span, g, plane, c, g->node[NODE_MOMENTUM]);
-    for (; c < run; c++) {
-      const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
-      gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s),
-                      span_corner(&span, g->cell_z[c] % TILE_Z), NULL, SPAN_STRIDE0, SPAN_STRIDE1,
-                      g->geometry.support, 0, w->out[0] + begin * GATHERED_DOUBLES);
-    }
-    for (int32_t i = 0; i < n; i++) {
-      const int32_t home = t->home[s + i];
+  const double h = g->geometry.spacing, *density = worker->work.out[0];
+  for (int32_t c = g->plane_cell[plane], run; c < g->plane_cell[plane + 1]; c = run) {
+    run = stencil_run_end(g, c, g->plane_cell[plane + 1]);
+    gather_scalars(t, &worker->work, plane, c, run, NODE_MOMENTUM);
+    for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++) {
+      const int32_t home = t->home[i];
       if (p->volume[home] == 0.0)
-        p->volume[home] = p->mass[home] / (w->out[0][i * GATHERED_DOUBLES] / (h * h * h));
+        p->volume[home] = p->mass[home] / (density[(i - g->cell_start[c]) * GATHERED_DOUBLES] / (h * h * h));
+    }
+  }
+}
+
+/* Integral of the cubic weight up to u. */
+static double filled_up_to(double u)
+{
+  const double a = u < 0.0 ? -u : u, left = 2.0 - a,
+               share = a >= 2.0   ? 1.0
+                       : a >= 1.0 ? 1.0 - left * left * left * left / 24.0
+                                  : 0.5 + a * (2.0 / 3.0 - a * a * (1.0 / 3.0 - a / 8.0));
+  return u < 0.0 ? 1.0 - share : share;
+}
+
+/* Share of the space around x that bodies leave open, as the grid sees space: weights there and back are as
+ * wide as one weight stretched by sqrt(2). */
+static double open_share(const struct transfer *t, const double x[3])
+{
+  const double reach = 1.4142135623730951 * t->grid->geometry.spacing;
+  double share = 1.0;
+  for (int k = 0; k < t->pose_count; k++)
+    if (body_may_touch(&t->poses[k], x, 2.0 * reach))
+      share *= filled_up_to(shape_distance(&t->poses[k].shape, x, NULL) / reach);
+  return share;
+}
+
+/* Of the space that bodies leave open. Deep in bodies next to nothing is open, and all counts as filled. */
+void KERNEL(find_crowds)(void *arguments, struct worker *worker, int32_t plane)
+{
+  struct transfer *t = arguments;
+  const struct grid *g = t->grid;
+  const double h = g->geometry.spacing, *filled = worker->work.out[0];
+  for (int32_t c = g->plane_cell[plane], run; c < g->plane_cell[plane + 1]; c = run) {
+    bool flies = false;
+    run = stencil_run_end(g, c, g->plane_cell[plane + 1]);
+    for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++)
+      flies = flies || particle_flies(t->p, t->slot[i]);
+    if (!flies) continue;
+    gather_scalars(t, &worker->work, plane, c, run, NODE_FILLED);
+    for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++) {
+      const int32_t slot = t->slot[i];
+      if (!particle_flies(t->p, slot)) continue;
+      const double x[3] = {t->p->x[0][slot], t->p->x[1][slot], t->p->x[2][slot]};
+      t->crowd[i] = filled[(i - g->cell_start[c]) * GATHERED_DOUBLES] / (h * h * h) / open_share(t, x);
     }
   }
 }

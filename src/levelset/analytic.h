@@ -6,7 +6,7 @@
 
 static inline bool analytic_has(enum shape_kind kind)
 {
-  return kind <= SHAPE_WEDGE;
+  return kind >= SHAPE_PLANE && kind <= SHAPE_WEDGE;
 }
 
 /* As the functions of shape.h. */

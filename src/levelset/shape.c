@@ -395,5 +395,5 @@ void shape_destroy(struct shape *shape)
   mem_free(shape->source);
   heights_destroy(&shape->heights);
   outline_destroy(&shape->outline);
-  *shape = (struct shape){.kind = SHAPE_NONE};
+  *shape = (struct shape){SHAPE_NONE};
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 enum shape_kind {
+  SHAPE_NONE, /* nothing at all: a shape that nobody gave, or a body outside its time. 0: all zeros mean it */
   SHAPE_PLANE,
   SHAPE_SPHERE,
   SHAPE_BOX,
@@ -34,7 +35,6 @@ enum shape_kind {
   SHAPE_OFFSET, /* of one child: grown by `amount`, or shrunk */
   SHAPE_LAYER,  /* on one child's upward faces: outside it, nearer than `amount`, inside the second child */
   SHAPE_TEXT,   /* an outline, extruded along z by half[2] to both sides */
-  SHAPE_NONE,   /* nothing at all: a body outside its time */
 };
 
 struct sdf;

@@ -58,7 +58,7 @@ static inline void cam_clay_slope(const void *constants, const struct stretches 
   const struct cam_clay_lanes *m = constants;
   const struct hencky a = hencky_of(e);
   hencky_slope(constants, &a, e, out);
-  flowing &= m->flow > vd_set(0.5);
+  flowing &= hencky_flows(m);
   if (!vm_any(flowing)) return;
   const struct cam_clay_point at = cam_clay_at(m, h, &a);
   flowing &= vd_fma(at.x, at.x, at.y * at.y) > vd_set(CAM_CLAY_LEAST);
@@ -136,6 +136,7 @@ static const struct model cam_clay_model = {
     .stress = hencky_stress,
     .left = hencky_left,
     .slope = cam_clay_slope,
+    .flows = hencky_flows,
     .is_open = cam_clay_is_open,
     .is_limited = cam_clay_is_limited,
     .is_elastic = cam_clay_is_elastic,

@@ -100,6 +100,12 @@ static inline void hencky_soften(const struct hencky_lanes *m, const vd n[3], vm
     for (int j = i; j < 3; j++, k++) out->t[k] = vd_fma(-tn[i] * inverse, tn[j], out->t[k]);
 }
 
+static inline vm hencky_flows(const void *constants)
+{
+  const struct hencky_lanes *m = constants;
+  return m->flow > vd_set(0.5);
+}
+
 /* The slope of a model that flows along the deviator; below FLOW_DEVIATOR that has no direction worth the
  * name, and the result would hang on rounding. */
 #define FLOW_DEVIATOR 1e-5
@@ -110,7 +116,7 @@ static inline void hencky_deviator_slope(const void *constants, const struct str
   const struct hencky_lanes *m = constants;
   const struct hencky a = hencky_of(e);
   hencky_slope(m, &a, e, out);
-  flowing &= (m->flow > vd_set(0.5)) & (a.norm > vd_set(FLOW_DEVIATOR));
+  flowing &= hencky_flows(m) & (a.norm > vd_set(FLOW_DEVIATOR));
   hencky_soften(m, a.dev, flowing, out);
 }
 

@@ -70,6 +70,8 @@ struct model {
    * the flow. NULL: never has a part in the operator (is_open is all lanes). */
   void (*slope)(const void *constants, const struct stretches *e, const struct history *h, vm flowing,
                 struct slope *out);
+  /* Lanes of materials with the operator `flow`. NULL: none. */
+  vm (*flows)(const void *constants);
   /* Lanes that have no part in the operator of the solve. NULL: none. */
   vm (*is_open)(const void *constants, const struct history *h);
   /* Lanes in which a limit of ours acts on the history (docs/method.md). NULL: none. */

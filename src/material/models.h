@@ -166,6 +166,28 @@ static inline vm material_has_slope(const struct material_lanes *m)
   return mask;
 }
 
+/* Lanes of materials with the operator `flow`. */
+static inline vm material_flows(const struct material_lanes *m)
+{
+  vm flows = {0};
+  for (unsigned left = m->present; left;) {
+    const unsigned k = material_next(&left);
+    if (models[k]->flows) flows |= m->of[k] & models[k]->flows(m->constants[k]);
+  }
+  return flows;
+}
+
+/* Lanes of models that have that operator, whether or not the material takes it. */
+static inline vm material_may_flow(const struct material_lanes *m)
+{
+  vm may = {0};
+  for (unsigned left = m->present; left;) {
+    const unsigned k = material_next(&left);
+    if (models[k]->flows) may |= m->of[k];
+  }
+  return may;
+}
+
 static inline vm material_is_open(const struct material_lanes *m, const struct history *h)
 {
   vm open = {0};

@@ -97,6 +97,7 @@ static const struct model sand_model = {
     .stress = hencky_stress,
     .left = hencky_left,
     .slope = hencky_deviator_slope,
+    .flows = hencky_flows,
     .is_open = sand_is_open,
     .is_elastic = sand_is_elastic,
     .give_back = sand_give_back,

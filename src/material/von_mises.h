@@ -48,6 +48,7 @@ static const struct model von_mises_model = {
     .stress = hencky_stress,
     .left = hencky_left,
     .slope = hencky_deviator_slope,
+    .flows = hencky_flows,
     .is_elastic = von_mises_is_elastic,
     .give_back = von_mises_give_back,
     .wave = hencky_wave,

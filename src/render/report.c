@@ -211,7 +211,7 @@ static void put_scene_numbers(struct text *t, const struct scene *scene)
   if (!scene) return;
   row_of(t, "grid", "%lld x %lld x %lld cells of %g mm", (long long)scene->cells[0],
          (long long)scene->cells[1], (long long)scene->cells[2], 1e3 * scene->spacing);
-  row_of(t, "end", "%g s, %g frames a second", scene->end, scene->frame_rate);
+  row_of(t, "end", "%g s, %g frames per second", scene->end, scene->frame_rate);
   row_of(t, "integrator", "%s", scene->beta > 0.0 ? "semi-implicit" : "explicit");
   if (scene->scheme == SCHEME_APIC)
     row_of(t, "transfer", "APIC, %s kernel", kernels[scene->kernel]);
@@ -231,7 +231,7 @@ static void put_history_numbers(struct text *t, const struct subject *s)
   double particle_steps = 0.0;
   for (int64_t i = 0; i <= last; i++) particle_steps += particles[i];
   row_of(t, "steps", "%lld, %g halved", (long long)s->last.step, sum_of(s, "halvings"));
-  row_of(t, "iterations a step", "%.2f", sum_of(s, "iterations") / solves);
+  row_of(t, "iterations per step", "%.2f", sum_of(s, "iterations") / solves);
   row_of(t, "wall time of the steps", seconds < 120.0 ? "%.1f s" : "%.0f s (%.1f min)", seconds,
          seconds / 60.0);
   row_of(t, "speed", "%.3g million particle-steps a second", 1e-6 * particle_steps / fmax(seconds, 1e-9));

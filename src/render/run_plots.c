@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LINES = 10 };
+enum { MOST_LINES = 10, FORCE_NAME = 72 /* of a body, with its end */ };
 
 /* What a line is made of. */
 enum recipe { AS_IS, SUM, LENGTH, SUMMED_UP };
@@ -60,7 +60,7 @@ static const struct panel panels[] = {
      .compared = {"", {"dt"}, AS_IS},
      .log = true},
     {.title = "iterations of the solver",
-     .y_label = "iterations a step",
+     .y_label = "iterations per step",
      .line = {{"", {"iterations"}, AS_IS}},
      .compared = {"", {"iterations"}, AS_IS},
      .from_zero = true},
@@ -156,20 +156,20 @@ static int add_panel(struct plot *plot, const struct panel *panel, const struct 
 }
 
 /* The body of a column force_<body>_x; false for other columns. */
-static bool body_of(const char *column, char body[64])
+static bool body_of(const char *column, char body[FORCE_NAME])
 {
   const size_t length = strlen(column);
-  if (strncmp(column, "force_", 6) != 0 || length < 9 || length > 70 ||
+  if (strncmp(column, "force_", 6) != 0 || length < 9 || length >= FORCE_NAME + 8 ||
       strcmp(column + length - 2, "_x") != 0)
     return false;
-  snprintf(body, 64, "%.*s", (int)(length - 8), column + 6);
+  snprintf(body, FORCE_NAME, "%.*s", (int)(length - 8), column + 6);
   return true;
 }
 
 static int add_force(struct plot_panel *to, const struct run_history *run, const char *body, const char *name,
                      const char *x, struct error *err)
 {
-  char column[3][80];
+  char column[3][FORCE_NAME + 8];
   struct line line = {.recipe = LENGTH};
   for (int d = 0; d < 3; d++) {
     snprintf(column[d], sizeof column[d], "force_%s_%c", body, 'x' + d);
@@ -188,7 +188,7 @@ static int add_forces(struct plot *plot, const struct run_history *runs, int cou
   to->y_from_zero = true;
   for (int r = 0; r < count; r++)
     for (int c = 0; c < runs[r].table->columns && !code; c++) {
-      char body[64], name[256];
+      char body[FORCE_NAME], name[256];
       if (!body_of(runs[r].table->name[c], body)) continue;
       snprintf(name, sizeof name, count > 1 ? "%s, %s" : "%s", body, runs[r].name);
       code = add_force(to, &runs[r], body, name, by_step ? "step" : "time", err);
@@ -203,7 +203,7 @@ static bool has_panel(unsigned panel, const struct run_history *runs, int count)
   for (int r = 0; r < count; r++) {
     bool found = panel == PANEL_BUDGET && table_column(runs[r].table, "lost_scheme");
     for (int c = 0; c < runs[r].table->columns && panel == PANEL_FORCES; c++) {
-      char body[64];
+      char body[FORCE_NAME];
       found |= body_of(runs[r].table->name[c], body);
     }
     with += found;

@@ -54,8 +54,8 @@ void bare_destroy(struct bare **bare)
   *bare = NULL;
 }
 
-/* s a particle; the least of several, since other programs can only add time. */
-static double time_pair(const struct kernels *kernels)
+/* The least of several, since other programs can only add time. */
+double calibrate_pair(const struct kernels *kernels)
 {
   struct bare *bare = bare_create(CELLS);
   double best = INFINITY;
@@ -70,19 +70,20 @@ static double time_pair(const struct kernels *kernels)
   return best;
 }
 
-/* A unit of counted work over a particle's pair, as measured with AVX-512 (docs/measuring.md). Steps with a
- * solve keep more of each particle. */
-static const double explicit_of_pair = 0.085, implicit_of_pair = 0.103, serial_of_pair = 0.018,
-                    product_of_pair = 0.062;
+/* As measured with AVX-512 by `firn model --fit` (docs/dev/measuring.md). Steps with a solve keep more of
+ * each particle. */
+const struct model_ratios calibrate_ratios[2] = {{.parallel = 0.085, .serial = 0.018, .product = 0.062},
+                                                 {.parallel = 0.103, .serial = 0.018, .product = 0.062}};
 
 struct model_speed calibrate(bool implicit)
 {
   const struct kernels *kernels = kernels_get(isa_detect());
-  const double pair = time_pair(kernels);
-  struct model_speed speed = {.parallel = (implicit ? implicit_of_pair : explicit_of_pair) * pair,
-                              .serial = serial_of_pair * pair,
-                              .product = product_of_pair * pair,
-                              .iterations = model_reference.iterations,
+  const double pair = calibrate_pair(kernels);
+  const struct model_ratios *ratios = &calibrate_ratios[implicit];
+  struct model_speed speed = {.parallel = ratios->parallel * pair,
+                              .serial = ratios->serial * pair,
+                              .product = ratios->product * pair,
+                              .iterations = MODEL_ITERATIONS,
                               .ranks = 1,
                               .threads = 1};
   snprintf(speed.machine, sizeof speed.machine, "one core of this machine, %s", kernels->name);

@@ -14,6 +14,16 @@ struct bare *bare_create(int32_t cells);
 void bare_destroy(struct bare **bare);
 int64_t bare_count(const struct bare *bare); /* particles */
 
+/* s per particle of the bare pair, on one core. */
+double calibrate_pair(const struct kernels *kernels);
+
+/* A unit of counted work (sim/cost.h) over a particle's bare pair: [0] of explicit, [1] of semi-implicit
+ * steps. The one source of speeds for whatever was not measured. */
+struct model_ratios {
+  double parallel, serial, product;
+};
+extern const struct model_ratios calibrate_ratios[2];
+
 /* One core, with this machine's best kernels. */
 struct model_speed calibrate(bool implicit);
 

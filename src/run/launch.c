@@ -1,7 +1,10 @@
 #include "run/launch.h"
 
+#include "base/log.h"
 #include "base/memory.h"
+#include "run/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +55,34 @@ int launch_scene(const struct comm *comm, const struct launch_options *options, 
   if (!code) code = scene_load(*scene, comm, err);
   if (code) scene_destroy(scene);
   return code;
+}
+
+int launch_threads(int asked)
+{
+  const char *variable = getenv("OMP_NUM_THREADS");
+  if (asked > 0 || !variable || !*variable) return asked;
+  char first[32];
+  int64_t count = 0;
+  snprintf(first, sizeof first, "%.*s", (int)strcspn(variable, ","), variable);
+  if (option_count("", first, 1, MAX_CHUNKS, &count, NULL))
+    log_warn("OMP_NUM_THREADS is \"%s\", not a number from 1 to %d: ignored", variable, MAX_CHUNKS);
+  else
+    log_info("OMP_NUM_THREADS asks for %d thread%s a rank", (int)count, count == 1 ? "" : "s");
+  return (int)count;
+}
+
+bool launch_note(const struct comm *comm, const char *line)
+{
+  const char *path = comm->rank == 0 ? getenv("FIRN_NOTE") : NULL;
+  char written = 0;
+  if (path && *path) {
+    FILE *file = fopen(path, "we");
+    written = file && fprintf(file, "%s\n", line) > 0;
+    if (file && fclose(file) != 0) written = 0;
+    if (!written) log_warn("cannot write %s, the file that FIRN_NOTE names: %s", path, strerror(errno));
+  }
+  comm_broadcast(comm, &written, 1);
+  return written;
 }
 
 int launch_fail(const struct comm *comm, const struct error *err)

@@ -7,6 +7,8 @@
 #include "io/scene/scene.h"
 #include "kernels/kernels.h"
 
+#include <stdbool.h>
+
 enum { LAUNCH_MAX_OVERRIDES = 256 };
 
 struct launch_options {
@@ -26,9 +28,18 @@ int launch_set_output(struct launch_options *options, const char *folder, struct
  * error. */
 int launch_check_isa(const struct comm *comm, enum isa wanted, struct error *err);
 
+/* Threads of a rank: what was asked for, or what OMP_NUM_THREADS says (of a list, the first: there is one
+ * level), or 0 for neither. */
+int launch_threads(int asked);
+
 /* Collective: rank 0 reads the scene, all ranks parse it and agree. */
 int launch_scene(const struct comm *comm, const struct launch_options *options, struct scene **scene,
                  struct error *err);
+
+/* Collective. Writes a line to the file that FIRN_NOTE names, so that a job script learns what happened
+ * without an exit code that srun and mpirun would report as a failure. True on all ranks if it was written;
+ * false if no file was named. */
+bool launch_note(const struct comm *comm, const char *line);
 
 /* Prints the error on rank 0 as "firn: ..." and returns the exit code 1; `comm` is NULL in one process
  * without MPI. */

@@ -2,6 +2,8 @@
 
 #include "base/memory.h"
 #include "decomposition/slabs.h"
+#include "seeding/scene_report.h"
+#include "sim/balance.h"
 #include "sim/cost.h"
 
 #include <math.h>
@@ -15,19 +17,11 @@ const struct model_link model_links[] = {
 };
 const int model_link_count = sizeof model_links / sizeof *model_links;
 
-const struct model_speed model_reference = {.parallel = 4.2e-8,
-                                            .serial = 3.6e-9,
-                                            .product = 4.5e-8,
-                                            .iterations = 10.0,
-                                            .ranks = 1,
-                                            .threads = 1,
-                                            .machine = "one core of an AMD EPYC"};
-
 /* Ranks of one node talk through memory. */
 static const struct model_link inside = {"memory", "shared memory", 0.5e-6, 5e9};
 
 /* Resident bytes: measured (docs/performance.md, "Memory"). */
-static const double bytes_a_particle = 290.0, bytes_a_node = 210.0, bytes_a_rank = 40e6;
+static const double bytes_a_particle = 290.0, bytes_a_node = 210.0;
 static const double field_bytes_a_node = 32.0; /* four doubles */
 
 static const double tile_bytes = TILE_DOUBLES * sizeof(double), sum_bytes = EXACT_LIMBS * sizeof(int64_t);
@@ -53,6 +47,7 @@ struct model_case model_case_of(const struct scene *scene, const struct model_sp
                              .per_node = speed->ranks,
                              .iterations = speed->iterations,
                              .pipelined = scene->pipelined,
+                             .gap = scene->gap,
                              .jacobi = scene->jacobi,
                              .fused = scene->scheme == SCHEME_APIC ? scene->force == FORCE_MLS
                                                                    : scene->flip_fraction == 0.0,
@@ -238,7 +233,7 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
   double bytes = 0.0;
   if (left) bytes = fmax(bytes, cut_bytes(p, from));
   if (right) bytes = fmax(bytes, cut_bytes(p, to));
-  const int fields = c->fused ? 1 : 2, sides = left + right;
+  const int fields = (c->fused ? 1 : 2) + c->gap, sides = left + right;
   if (sides) {
     const double once = curve_at(&talk->exchange, bytes),
                  twice = once + (fields - 1) * bytes * curve_slope(&talk->exchange);
@@ -250,18 +245,18 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
   }
   t.bytes = model_sent(p, slabs, r) * (fields + products);
   t.messages = sides * (fields + products + 2.0);
-  t.memory = bytes_a_rank + bytes_a_particle * whole.particles +
-             (bytes_a_node + 2 * c->pipelined * field_bytes_a_node) * tiles * TILE_NODES;
+  t.memory = SCENE_PROCESS_BYTES + bytes_a_particle * whole.particles +
+             (bytes_a_node + (2 * c->pipelined + c->gap) * field_bytes_a_node) * tiles * TILE_NODES;
   return t;
 }
 
-/* Sums besides the solve's iterations: two that judge a step, one for the cuts, two for the preconditioner.
- */
+/* Sums besides the solve's iterations: two that judge a step, two for the preconditioner, and one for the
+ * cuts, which long domains do not have in each step. */
 static double step_sums(const struct profile *p, const struct model_case *c, const struct talk *talk)
 {
   return curve_at(&talk->sum, 6.0 * 8.0) + curve_at(&talk->sum, 11.0 * sum_bytes) +
          (c->jacobi ? curve_at(&talk->sum, 2.0 * sum_bytes) + curve_at(&talk->sum, 4.0 * sum_bytes) : 0.0) +
-         curve_at(&talk->sum, 8.0 * (2.0 * p->planes + p->support - 1));
+         curve_at(&talk->sum, 8.0 * (2.0 * p->planes + p->support - 1)) / (double)balance_interval(p->planes);
 }
 
 void model_predict(const struct profile *p, const struct model_speed *speed, const struct network *network,

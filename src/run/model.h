@@ -3,7 +3,7 @@
  * The work is counted (sim/cost.h) from the planes of the scene (profile.h), cut as the program cuts them;
  * its speed is measured on a few steps. Messages and bytes are counted too, and what they take is measured or
  * known for the network. A step takes as long as the busiest rank's work, its exchanges as far as no work
- * hides them, and the sums over all ranks. docs/cluster.md has the formulas and how well they hold. */
+ * hides them, and the sums over all ranks. docs/model.md has the formulas and how well they hold. */
 #ifndef FIRN_MODEL_H
 #define FIRN_MODEL_H
 
@@ -23,8 +23,8 @@ struct model_speed {
   char machine[128];  /* in words */
 };
 
-/* One core of an AMD EPYC with AVX2 on an ordinary scene: for a first guess where nothing was measured. */
-extern const struct model_speed model_reference;
+/* Iterations per step of an ordinary scene, for a first guess where none were counted. */
+enum { MODEL_ITERATIONS = 10 };
 
 /* A kind of network by its name: the line rate less a tenth, and a usual latency. Assumed, not measured:
  * `firn model` on two nodes of the real one measures it. */
@@ -47,6 +47,7 @@ struct model_case {
   double iterations;            /* of the solver a step; explicit: not used */
   bool pipelined;               /* the solve hides its sums behind its products */
   bool jacobi;                  /* it has a diagonal, two sums more a step */
+  bool gap;                     /* P2G has a field for contact by the gap */
   bool fused;                   /* one field to exchange in P2G, not two (kernels.h) */
   bool implicit;
 };

@@ -49,7 +49,8 @@ struct sums {
 static void add_step(struct sums *sums, const struct sim *sim, const double units[3])
 {
   const double *s = sim->report.seconds;
-  const double products = sim->scene->beta > 0.0 ? sim->report.iterations + 2 + sim->scene->pipelined : 0;
+  const double products =
+      sim->scene->beta > 0.0 ? sim->report.iterations + (2 + sim->scene->pipelined) * sim->report.passes : 0;
   sums->seconds[0] += s[PHASE_P2G] + s[PHASE_G2P];
   sums->seconds[1] += s[PHASE_NODES] + s[PHASE_BUILD] + s[PHASE_ORDER] + s[PHASE_MIGRATE];
   sums->seconds[2] += s[PHASE_SOLVE];
@@ -148,7 +149,11 @@ int model_save(const char *path, const struct model_speed *speed, const struct n
   put_curve(&json, "sum", &network->sum);
   json_close(&json, '}');
   json_close(&json, '}');
-  const int code = file_write(path, 0, json.text, json.length, err);
+  struct model_speed old_speed;
+  struct network old_network;
+  int code = file_check_replaceable(path, model_load(path, &old_speed, &old_network, NULL) == FIRN_OK,
+                                    "a machine that was saved", err);
+  if (!code) code = file_write(path, 0, json.text, json.length, err);
   mem_free(json.text);
   return code;
 }

@@ -8,7 +8,9 @@
 #include "io/file.h"
 #include "io/particles/checkpoint.h"
 #include "io/particles/frame.h"
+#include "io/particles/hdf5.h"
 #include "io/particles/run_folder.h"
+#include "io/particles/seal.h"
 #include "io/scene/scene_changes.h"
 #include "io/scene/scene_files.h"
 
@@ -53,26 +55,36 @@ static int compare_files(const struct scene *scene, const struct origin *from, b
       scene->path, count, count > 1 ? "s" : "", from->path, first);
 }
 
+/* How V0 of an item of snow is found: a checkpoint has it already, while frames depend on it. */
+static bool is_volume(const char *path)
+{
+  const size_t length = strlen(path), end = sizeof ".volume" - 1;
+  return strncmp(path, "snow.", 5) == 0 && length > end && strcmp(path + length - end, ".volume") == 0;
+}
+
 /* Tells the changes key by key; those that matter need force. */
-static int compare_scenes(const struct scene *scene, const struct origin *from, bool force, struct error *err)
+static int compare_scenes(const struct scene *scene, const struct origin *from, bool is_checkpoint,
+                          bool force, struct error *err)
 {
   struct scene_changes *changes = NULL;
-  int code = scene_changes_create(&changes, from->resolved, scene->resolved, err);
+  int code = scene_changes_create(&changes, from->resolved, scene->resolved, err), unsafe = 0;
   if (code) return code;
   const struct scene_change *worst = NULL;
   for (int k = 0; k < changes->count; k++) {
     const struct scene_change *c = &changes->items[k];
+    const bool safe = c->safe || (is_checkpoint && is_volume(c->path));
     log_info("changed meanwhile: %s: %s -> %s%s", c->path, or_nothing(c->before), or_nothing(c->after),
-             c->safe ? "" : "  (the snow depends on it)");
-    if (!c->safe && !worst) worst = c;
+             safe ? "" : "  (the snow depends on it)");
+    if (!safe && !worst) worst = c;
+    unsafe += !safe;
   }
   if (worst && !force)
     code = error_set(
         err, FIRN_EINPUT,
         "%s: %d key%s changed since %s was written that the snow depends on, the first is %s (%s -> "
         "%s); change back, or go on with --force",
-        scene->path, changes->unsafe, changes->unsafe > 1 ? "s" : "", from->path, worst->path,
-        or_nothing(worst->before), or_nothing(worst->after));
+        scene->path, unsafe, unsafe > 1 ? "s" : "", from->path, worst->path, or_nothing(worst->before),
+        or_nothing(worst->after));
   scene_changes_destroy(&changes);
   return code ? code : compare_files(scene, from, force, err);
 }
@@ -121,11 +133,13 @@ static int try_checkpoint(struct sim **out, struct restart *restart, const struc
                           struct error *err)
 {
   struct checkpoint *from = NULL;
-  int code = comm_agree(comm, checkpoint_open(&from, path, err), err);
+  /* A seal vouches for what was written, not for who wrote it. */
+  int code = comm_agree(comm, comm->rank == 0 && seal_is_there(path) ? hdf5_trial(path, err) : FIRN_OK, err);
+  if (!code) code = comm_agree(comm, checkpoint_open(&from, path, err), err);
   if (!code) {
     const struct origin origin = {path, from->resolved, from->files};
-    code = compare_scenes(scene, &origin, options->force, err);
-    if (!code && !options->force && !is_automatic(options) && comm->rank == 0)
+    code = compare_scenes(scene, &origin, true, options->force, err);
+    if (!code && !options->force && !options->detached && !is_automatic(options) && comm->rank == 0)
       code = forbid_going_back(scene, from, path, err);
     code = comm_agree(comm, code, err);
   }
@@ -140,7 +154,9 @@ static int try_checkpoint(struct sim **out, struct restart *restart, const struc
                                 .finished = from->finished != 0,
                                 .step = from->step,
                                 .frame = (*out)->clock.frame,
-                                .generation = from->generation};
+                                .generation = from->generation,
+                                .history_rows = from->history_rows,
+                                .probe_rows = from->probe_rows};
     snprintf(restart->run_id, sizeof restart->run_id, "%s", from->run_id);
     log_info("going on from %s: step %lld, %.9g s, frame %lld", path, (long long)from->step, from->time,
              (long long)from->frame);
@@ -286,7 +302,7 @@ static int compare_frames(const struct scene *scene, bool force, bool *other, st
       const struct origin from = {path, origin.resolved, origin.files};
       struct error local;
       compared = true;
-      code = compare_scenes(scene, &from, false, &local);
+      code = compare_scenes(scene, &from, false, false, &local);
       *other = code != FIRN_OK;
       if (force) code = FIRN_OK;
       if (code) *err = local;
@@ -395,7 +411,7 @@ int run_begin(struct sim **out, struct restart *restart, const struct comm *comm
     code = try_folder(out, restart, comm, scene, options, err);
   else if (options->from)
     code = try_checkpoint(out, restart, comm, scene, options, options->from, err);
-  if (!code) code = begin(comm, scene, options, restart, err);
+  if (!code && !options->detached) code = begin(comm, scene, options, restart, err);
   if (!code && restart->complete) return FIRN_OK;
   if (!code && automatic && !*out) log_info("no checkpoint in %s: starting from the scene", scene->output);
   if (!code && !*out) code = sim_create(out, comm, scene, options->isa, err);

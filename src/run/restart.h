@@ -15,6 +15,7 @@ struct restart_options {
   const char *from; /* NULL: from the scene; "auto": from the output folder if it holds a run; or a file */
   bool force;       /* in spite of changes that matter, or of a run that is there */
   enum isa isa;
+  bool detached; /* the run writes no folder: what is in the scene's does not matter */
 };
 
 /* Where a run stands when it begins. The same on all ranks. */
@@ -26,8 +27,9 @@ struct restart {
   char run_id[RUN_ID_SIZE]; /* of the run that goes on, or a new one */
   int64_t step, frame;      /* of the checkpoint; 0 and -1 without */
   int64_t generation;       /* of the start that wrote it; 0 without */
-  bool replaces;            /* by force: what is there of another course of events is set aside */
-  int64_t seen;             /* the folder was found free at this generation; -1 where that does not matter */
+  int64_t history_rows, probe_rows; /* that should be there; 0: not known */
+  bool replaces;                    /* by force: what is there of another course of events is set aside */
+  int64_t seen; /* the folder was found free at this generation; -1 where that does not matter */
 };
 
 /* Collective. Makes the simulation, unless the run is complete, and writes nothing. */

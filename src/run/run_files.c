@@ -16,6 +16,7 @@
 #include "io/particles/run_record.h"
 #include "io/particles/seal.h"
 #include "run/run.h"
+#include "sim/flow.h"
 #include "sim/probes.h"
 
 #include <stdio.h>
@@ -68,6 +69,20 @@ static int list_replaced(const struct run *run, struct file_list **list, struct 
   return FIRN_OK;
 }
 
+/* Rank 0: of a run that goes on by force, the rows of the course that is left. */
+static int keep_tables(const struct run *run, struct error *err)
+{
+  static const char *const names[] = {"history.csv", "probes.csv"};
+  int code = FIRN_OK;
+  for (int k = 0; k < 2 && !code && run->restart.restored && run->restart.continues; k++) {
+    char *path = file_join(run->scene->output, names[k]);
+    if (access(path, F_OK) == 0)
+      code = run_folder_keep_copy(run->scene->output, run->generation, names[k], err);
+    mem_free(path);
+  }
+  return code;
+}
+
 /* Rank 0: it goes out of the way, and is gone only when this run is complete. */
 static int set_replaced_aside(const struct run *run, struct error *err)
 {
@@ -76,14 +91,52 @@ static int set_replaced_aside(const struct run *run, struct error *err)
   int code = list_replaced(run, &list, err);
   if (!code) code = run_folder_set_all_aside(output, run->generation, list, err);
   if (!code && list->count > 0) {
-    char *history = history_path(output);
-    if (run->restart.restored && run->restart.continues && access(history, F_OK) == 0)
-      code = run_folder_keep_copy(output, run->generation, "history.csv", err);
-    mem_free(history);
+    code = keep_tables(run, err);
     log_info("%d files of an earlier run are in %s/replaced_%06lld until this one is complete", list->count,
              output, (long long)run->generation);
   }
   file_list_destroy(&list);
+  return code;
+}
+
+/* Whether a frame is there only because an earlier start ended with it: a run that goes on does not pass
+ * through its state, or leaves its number out. */
+static bool is_stale(const struct run *run, const char *path, int64_t number)
+{
+  struct frame_origin origin;
+  struct scene *old = NULL;
+  if (number < run->restart.frame || number >= scene_last_frame(run->scene) ||
+      number % run->scene->frame_every == 0 || frame_read_origin(&origin, path, NULL) != FIRN_OK)
+    return false;
+  const bool known = scene_parse_stored(&old, path, origin.resolved, NULL) == FIRN_OK;
+  const bool stale = known && number == scene_last_frame(old) &&
+                     (number % old->frame_every != 0 || origin.info.time != (double)number / old->frame_rate);
+  if (known) scene_destroy(&old);
+  frame_origin_free(&origin);
+  return stale;
+}
+
+/* Rank 0: sets such frames aside. */
+static int set_stale_aside(const struct run *run, struct error *err)
+{
+  const char *output = run->scene->output;
+  struct file_list *list = NULL;
+  char *folder = file_join(output, "frames");
+  int code = FIRN_OK;
+  if (file_is_folder(folder)) code = file_list_create(&list, folder, "frame_", ".h5", err);
+  for (int k = 0; list && k < list->count && !code; k++) {
+    char *path = file_join(folder, list->names[k]), *name = file_join("frames", list->names[k]);
+    if (is_stale(run, path, frame_number(list->names[k]))) {
+      code = run_folder_set_aside(output, run->generation, name, err);
+      if (!code)
+        log_info("%s was the end of a shorter run: it is in %s/replaced_%06lld until this one is complete",
+                 path, output, (long long)run->generation);
+    }
+    mem_free(name);
+    mem_free(path);
+  }
+  file_list_destroy(&list);
+  mem_free(folder);
   return code;
 }
 
@@ -92,32 +145,51 @@ static struct history_columns run_history_columns(const struct run *run)
   const struct instruments *in = run->sim->instruments;
   return (struct history_columns){.more = in ? (const char *const *)in->names : NULL,
                                   .more_count = in ? in->columns : 0,
+                                  .repeats = flow_is_checked(run->sim),
                                   .phases = phase_names,
                                   .phase_count = PHASES};
 }
 
-/* Rank 0: a history that does not belong to what comes is kept, and a new one is begun. */
+/* Rank 0: whether the run goes on with its table of that name. If not, one that is there is set aside; `ours`
+ * says whether Firn wrote it, and `empty` whether it has no row yet. */
+static int look_at_table(const struct run *run, const char *name, bool ours, bool empty, bool *goes_on,
+                         struct error *err)
+{
+  const char *output = run->scene->output;
+  char *path = file_join(output, name);
+  struct stat status;
+  const bool there = lstat(path, &status) == 0;
+  int code = FIRN_OK;
+  *goes_on = run->restart.continues && run->restart.restored && (ours || !there);
+  if (there && !empty && !*goes_on) {
+    if (!ours)
+      log_warn("%s is not a table of Firn: it is in %s/replaced_%06lld now", path, output,
+               (long long)run->generation);
+    code = run_folder_set_aside(output, run->generation, name, err);
+  }
+  mem_free(path);
+  return code;
+}
+
+/* Rank 0: goes on with the history, or begins one. */
 static int open_history(struct run *run, struct error *err)
 {
   const char *output = run->scene->output;
   if (run->scene->history_every == 0) return FIRN_OK;
   char *path = history_path(output);
-  struct stat status;
   const struct history_columns columns = run_history_columns(run);
-  const bool there = lstat(path, &status) == 0 && !history_is_empty(path);
-  const bool goes_on =
-      there && run->restart.continues && run->restart.restored && history_fits(path, &columns);
-  int code = FIRN_OK;
-  if (there && !goes_on) {
-    if (!history_fits(path, &columns))
-      log_warn("%s does not have the columns of this run: it is in %s/replaced_%06lld now", path, output,
-               (long long)run->generation);
-    code = run_folder_set_aside(output, run->generation, "history.csv", err);
-  }
+  bool goes_on;
+  int code = look_at_table(run, "history.csv", history_is_one(path), history_is_empty(path), &goes_on, err);
   mem_free(path);
   if (!code)
-    code = history_open(&run->history, output, run->fence, &columns, goes_on ? run->restart.step : -1, err);
+    code = history_open(&run->history, output, run->fence, &columns, goes_on ? run->restart.step : -1,
+                        goes_on ? run->restart.history_rows : 0, err);
   return code;
+}
+
+static bool is_new_probe(const void *sim, const char *column)
+{
+  return probes_is_new(sim, column);
 }
 
 /* Rank 0: likewise the probes. */
@@ -126,20 +198,22 @@ static int open_probes(struct run *run, struct error *err)
   const char *output = run->scene->output;
   if (!run->scene->probe_count) return FIRN_OK;
   char *path = file_join(output, "probes.csv"), *header = probes_header(run->scene);
-  struct stat status;
-  const bool there = lstat(path, &status) == 0 && !csv_log_is_empty(path, probes_beginning),
-             fits = there && csv_log_fits(path, header),
-             goes_on = fits && run->restart.continues && run->restart.restored;
+  bool goes_on;
   int code = file_make_folder(output, err);
-  if (!code && there && !goes_on) {
-    if (!fits)
-      log_warn("%s does not have the columns of this run: it is in %s/replaced_%06lld now", path, output,
-               (long long)run->generation);
-    code = run_folder_set_aside(output, run->generation, "probes.csv", err);
-  }
   if (!code)
-    code = csv_log_open(&run->probes, path, run->fence, header,
-                        goes_on ? run->restart.step + !run->restart.finished : -1, err);
+    code =
+        look_at_table(run, "probes.csv", file_begins_with(path, probes_beginning, strlen(probes_beginning)),
+                      csv_log_is_empty(path, probes_beginning), &goes_on, err);
+  if (!code) {
+    const struct restart *restart = &run->restart;
+    const struct csv_start start = {.header = header,
+                                    .step = goes_on ? restart->step + !restart->finished : -1,
+                                    .expected = goes_on ? restart->probe_rows : 0,
+                                    .before = restart->step + 1,
+                                    .is_other = is_new_probe,
+                                    .context = run->sim};
+    code = csv_log_open(&run->probes, path, run->fence, &start, err);
+  }
   mem_free(header);
   mem_free(path);
   return code;
@@ -185,10 +259,10 @@ static int record_start(const struct run *run, struct error *err)
   const struct scene *scene = run->scene;
   char *path = file_join(scene->output, "run.yml");
   const bool foreign = access(path, F_OK) == 0 && !run_record_is_one(path);
-  if (foreign) log_warn("%s is not of a run: how this one was started is not recorded", path);
+  if (foreign) log_warn("%s exists but was not written by Firn; the start was not recorded", path);
   mem_free(path);
   return foreign ? FIRN_OK
-                 : run_record_add(scene->output, scene->path, run->command, run->machine,
+                 : run_record_add(scene->output, scene->path, run->options.command, run->options.machine,
                                   !run->restart.continues, run->generation, err);
 }
 
@@ -216,6 +290,7 @@ static int open_on_root(struct run *run, struct error *err)
   code = fence_check(run->fence, err); /* of two starts at once only the newer may clear away */
   if (!code) run_folder_clean(output, run->generation);
   if (!code && restart->replaces) code = replace_owner(run, owner, err);
+  if (!code && restart->continues && restart->restored) code = set_stale_aside(run, err);
   if (!code) code = open_history(run, err);
   if (!code) code = open_probes(run, err);
   return code ? code : record_start(run, err);
@@ -228,11 +303,30 @@ int run_open_folder(struct run *run, struct error *err)
   return code;
 }
 
+/* Of the state, or where no simulation was made of the last frame. */
+static bool has_snow(const struct run *run)
+{
+  if (run->sim) return run->sim->totals.particles > 0;
+  struct frame_info info;
+  int64_t particles = 0;
+  char *path = frame_path(run->scene->output, scene_last_frame(run->scene));
+  if (frame_read_info(path, &info, &particles, NULL) != FIRN_OK) particles = 0;
+  mem_free(path);
+  return particles > 0;
+}
+
 void run_drop_replaced(const struct run *run)
 {
   char run_id[RUN_ID_SIZE];
   int64_t generation, own = run->fence ? run->fence->generation : run->restart.generation;
   if (run->comm.rank != 0) return;
+  if (!has_snow(run)) {
+    if (run_folder_has_replaced(run->scene->output))
+      log_warn(
+          "no snow is left, so what this run replaced stays in %s/replaced_*: move it back, or remove it",
+          run->scene->output);
+    return;
+  }
   fence_look(run->scene->output, run_id, &generation);
   if (generation == own && strcmp(run_id, run->restart.run_id) == 0)
     run_folder_drop_replaced(run->scene->output, own);
@@ -293,7 +387,7 @@ static int try_frame(struct run *run, struct error *err)
                                   .contacts = contacts};
   const double began = timer_now();
   char *path = frame_path(run->scene->output, sim->clock.frame);
-  int code = make_way(run, path, err);
+  int code = run->options.writes ? make_way(run, path, err) : FIRN_OK;
   mem_free(path);
   if (!code) code = frame_write(&run->comm, run->scene, sim->p, &info, err);
   contact_table_destroy(&contacts);
@@ -304,6 +398,11 @@ static int try_frame(struct run *run, struct error *err)
   if (!code && run->comm.rank == 0 && frame_write_series(run->scene, run->generation, &series))
     log_warn("%s; the next frame will bring the series up to date", series.text);
   return code;
+}
+
+int run_replace_frame(struct run *run, struct error *err)
+{
+  return try_frame(run, err);
 }
 
 int run_write_frame(struct run *run, struct error *err)
@@ -335,6 +434,8 @@ static int write_state(struct run *run, const char *path, bool finished, struct 
   sim_describe(run->sim, &info);
   info.generation = run->generation;
   info.finished = finished;
+  info.history_rows = history_rows(run->history);
+  info.probe_rows = csv_log_rows(run->probes);
   snprintf(info.run_id, sizeof info.run_id, "%s", run->restart.run_id);
   int64_t bytes = 0;
   double seconds = timer_now();
@@ -345,7 +446,7 @@ static int write_state(struct run *run, const char *path, bool finished, struct 
     code = checkpoint_write(&run->comm, path, run->scene, run->sim->p, &info, run->fence, &bytes, err);
   const double now = timer_now();
   timeline_add(run->comm.traffic->timeline, 0, "checkpoint", seconds, now, info.step);
-  mem_free(info.instruments);
+  checkpoint_forget(&info);
   seconds = now - seconds;
   run->keeping += seconds;
   pace_wrote(&run->pace, now, seconds, code == FIRN_OK);

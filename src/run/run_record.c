@@ -104,7 +104,7 @@ static void put_machine(struct json *json, const struct run *run, const struct r
   json_integer(json, "cores", sysconf(_SC_NPROCESSORS_ONLN));
   comm_library(text, sizeof text);
   json_text(json, "mpi", text);
-  json_text(json, "binding", run->machine);
+  json_text(json, "binding", run->options.machine);
   json_text(json, "job", getenv("SLURM_JOB_ID"));
   json_close(json, '}');
 }
@@ -141,8 +141,8 @@ static void put_seconds(struct json *json, const struct run *run, const struct r
   const int ranks = run->comm.size;
   const double now = timer_now();
   json_open(json, "seconds", '{');
-  json_number(json, "all", now - run->born);
-  json_number(json, "set_up", run->started - run->born);
+  json_number(json, "all", now - run->options.born);
+  json_number(json, "set_up", run->started - run->options.born);
   json_number(json, "stepping", now - run->started - run->framing - run->keeping);
   put_spread(json, "frames", all, ranks, offsetof(struct rank_record, frames));
   put_spread(json, "checkpoints", all, ranks, offsetof(struct rank_record, checkpoints));
@@ -186,7 +186,7 @@ static struct json compose(const struct run *run, const struct rank_record *all)
   json_text(&json, "kernels", run->sim->kernels->name);
   json_text(&json, "scene", run->scene->path);
   json_text(&json, "scene_hash", hash);
-  put_time(&json, "started", now - (time_t)(timer_now() - run->born));
+  put_time(&json, "started", now - (time_t)(timer_now() - run->options.born));
   put_time(&json, "ended", now);
   json_integer(&json, "start", run->generation);
   json_integer(&json, "ranks", run->comm.size);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/timer.h"
 #include "base/version.h"
+#include "io/particles/together.h"
 #include "run/run.h"
 #include "run/scene_doubts.h"
 
@@ -22,16 +23,19 @@ static void add_history(struct run *run, const struct step_report *r)
                             .plastic = r->plastic,
                             .limited = r->limited,
                             .mass = r->measured[MEASURED_MASS],
+                            .momentum_x = r->measured[MEASURED_MOMENTUM],
+                            .momentum_y = r->measured[MEASURED_MOMENTUM + 1],
+                            .momentum_z = r->measured[MEASURED_MOMENTUM + 2],
+                            .angular_x = r->measured[MEASURED_ANGULAR],
+                            .angular_y = r->measured[MEASURED_ANGULAR + 1],
+                            .angular_z = r->measured[MEASURED_ANGULAR + 2],
                             .kinetic = r->measured[MEASURED_KINETIC],
                             .elastic = r->measured[MEASURED_ELASTIC],
                             .potential = r->measured[MEASURED_POTENTIAL],
                             .max_speed = r->max_speed,
+                            .repeats = r->repeats,
                             .more = run->sim->instruments ? run->sim->instruments->row : NULL,
                             .imbalance = r->imbalance};
-  for (int d = 0; d < 3; d++) {
-    row.momentum[d] = r->measured[MEASURED_MOMENTUM + d];
-    row.angular[d] = r->measured[MEASURED_ANGULAR + d];
-  }
   for (int k = 0; k < PHASES; k++) row.seconds[k] = r->seconds[k];
   history_add(run->history, &row);
 }
@@ -92,6 +96,18 @@ static void watch_snow(struct run *run, const struct step_report *r)
   run->emptied = r->particles == 0;
 }
 
+/* Once, when sound first makes a step shorter than the scene wants it. */
+static void watch_sound(struct run *run, const struct sim *sim)
+{
+  if (sim->totals.shortened > 0 && !run->shortened)
+    log_warn(
+        "at %.6g s sound crosses %g cells in %.3g s: explicit steps may not be longer, so that time.step "
+        "of %g s is cut where needed (counted at the end; set it to auto, or see time.cfl_sound)",
+        sim->report.time, run->scene->cfl_sound, run->scene->cfl_sound * run->scene->spacing / sim->max_sound,
+        run->scene->step);
+  run->shortened = sim->totals.shortened > 0;
+}
+
 void run_watch(void *context, const struct sim *sim)
 {
   struct run *run = context;
@@ -102,6 +118,7 @@ void run_watch(void *context, const struct sim *sim)
   }
   watch_balance(run, sim);
   watch_snow(run, r);
+  watch_sound(run, sim);
   run->particle_steps += (double)r->particles;
   run->all_particle_steps += (double)r->particles;
   run->steps++;
@@ -142,12 +159,13 @@ void run_log_start(const struct run *run)
   const struct scene *scene = run->scene;
   log_info("firn %s (%s): %s on %d rank%s", FIRN_VERSION, FIRN_COMMIT, scene->name, run->comm.size,
            run->comm.size > 1 ? "s" : "");
-  if (run->machine) log_info("%s", run->machine);
+  if (run->options.machine) log_info("%s", run->options.machine);
   log_info("%lld x %lld x %lld cells of %g m, %s (beta %g), %s/%s/%s", (long long)scene->cells[0],
            (long long)scene->cells[1], (long long)scene->cells[2], scene->spacing,
            scene->beta > 0.0 ? "semi-implicit" : "explicit", scene->beta,
            scene->scheme == SCHEME_APIC ? "apic" : "flip",
            scene->kernel == KERNEL_CUBIC ? "cubic" : "quadratic", scene->force == FORCE_MLS ? "mls" : "mpm");
+  log_info("writer: %s", together_reason(&run->comm, &scene->writing, scene->compression));
   if (run->comm.rank == 0) scene_doubts(scene, warn, scene->path);
 }
 
@@ -155,7 +173,7 @@ void run_log_snow(const struct run *run)
 {
   const struct sim *sim = run->sim;
   log_info("%lld particles, slabs along %c, %s kernels; ready after %.2f s", (long long)sim->totals.particles,
-           'x' + sim->mesh.grid->geometry.axis[0], sim->kernels->name, timer_now() - run->born);
+           'x' + sim->mesh.grid->geometry.axis[0], sim->kernels->name, timer_now() - run->options.born);
 }
 
 /* What rank 0 sent at its cuts, and the share of the steps that it waited. By design a product of the solve
@@ -172,13 +190,13 @@ static void log_communication(const struct run *run, double total)
       "  communication: %.1f %% of rank 0's time in the steps was waiting, for neighbours (exchange) or all "
       "(reduce)",
       total > 0.0 ? 100.0 * waited / total : 0.0);
-  log_report("  shared planes: %lld messages, %.1f MB sent by rank 0 (%.1f messages, %.3f MB a step); %lld "
+  log_report("  shared planes: %lld messages, %.1f MB sent by rank 0 (%.1f messages, %.3f MB per step); %lld "
              "particles migrated",
              (long long)messages, 1e-6 * (double)bytes, (double)messages / steps,
              1e-6 * (double)bytes / steps, (long long)sim->totals.migrated);
   if (sim->scene->beta > 0.0)
-    log_report("  a step: %.2f products of the solve, %.2f allreduces in it",
-               (double)run->all_iterations / steps + 2.0, (double)run->all_iterations / steps + 1.0);
+    log_report("  per step: %.2f matrix products, %.2f allreduces", (double)run->all_iterations / steps + 2.0,
+               (double)run->all_iterations / steps + 1.0);
 }
 
 static double mean_of(const struct spread *spread)
@@ -208,10 +226,19 @@ void run_log_end(const struct run *run, bool profile)
     log_info("done: %lld steps (%lld halvings) in %s, %lld particles left the domain; frames in %s/frames",
              (long long)sim->clock.step, (long long)sim->totals.halvings, took,
              (long long)sim->totals.removed, run->scene->output);
+  if (sim->totals.repeats > 0)
+    log_info("%lld of %lld solves were repeated, with more stiffness where particles that flow would have "
+             "gained energy (docs/materials.md, flow_repeats)",
+             (long long)sim->totals.repeats, (long long)sim->totals.solves);
+  if (sim->totals.shortened > 0)
+    log_info("%lld steps were shorter than time.step, since explicit steps may not be longer than sound lets "
+             "them be",
+             (long long)sim->totals.shortened);
   if (run->limited > 0)
-    log_info("at most %lld particles at once were held by a limit of their material, of hardening or of "
-             "volume: where snow is crushed hard that is usual (docs/materials.md, hardening_limit)",
-             (long long)run->limited);
+    log_info(
+        "at most %lld particles at once reached the hardening or volume limit of their material; this is "
+        "normal if snow is crushed (docs/materials.md, hardening_limit)",
+        (long long)run->limited);
   if (!run->leaving && sim->totals.particles == 0)
     log_warn(
         "no snow is left: all %lld particles have left the domain; enlarge it, or look for the body that "

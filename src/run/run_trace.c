@@ -1,18 +1,21 @@
 /* `--trace`: a timeline for each thread from the first step that was asked for to the last. */
 #include "run/run.h"
 
-void run_trace_begin(struct run *run, const double steps[2])
+/* A name that cannot be used is an error now, and not after hours of work. */
+int run_trace_begin(struct run *run, const char *path, struct error *err)
 {
-  run->traced[0] = steps[0];
-  run->traced[1] = steps[1];
+  const int code =
+      comm_agree(&run->comm, run->comm.rank == 0 ? timeline_check_path(path, err) : FIRN_OK, err);
+  if (code) return code;
   run->comm.traffic->timeline = timeline_create(run->comm.threads);
   run->clock = timeline_clock_take(&run->comm);
+  return FIRN_OK;
 }
 
 void run_trace_step(const struct run *run, int64_t step)
 {
   struct timeline *t = run->comm.traffic->timeline;
-  if (t) t->on = (double)step >= run->traced[0] && (double)step <= run->traced[1];
+  if (t) t->on = (double)step >= run->options.traced[0] && (double)step <= run->options.traced[1];
 }
 
 int run_trace_end(struct run *run, const char *path, int code, struct error *err)

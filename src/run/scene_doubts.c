@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { POINTS = 100000, MOST_POINTS = 3000, LEAST_POINTS = 60, MOMENTS = 32, MOST_SAID = 20 };
 static const double most_pairs = 1e7;
@@ -100,6 +101,7 @@ static void check_materials(struct doubts *d)
     used[s->snow[k].material] = true;
     for (int z = 0; z < s->snow[k].zone_count; z++) used[s->snow[k].zone[z].material] = true;
   }
+  for (int k = 0; k < s->source_count; k++) used[s->sources[k].material] = true;
   for (int k = 0; k < s->material_count; k++)
     if (used[k])
       check_material(d, &s->materials[k]);
@@ -115,9 +117,25 @@ static void check_amount(struct doubts *d, const struct snow_source *snow)
   const double cells = shape_volume(&snow->shape) / (h * h * h);
   const double density = snow->count ? (double)snow->count / cells : snow->per_cell;
   if (density >= 4.0 && density <= 64.0) return;
-  doubt(d, snow->line, "snow.%s: %.3g particles a cell; %s", snow->name, density,
+  doubt(d, snow->line, "snow.%s: %.3g particles per cell; %s", snow->name, density,
         density < 4.0 ? "below 4 it falls apart numerically: use more, or a larger spacing"
                       : "4 to 10 are enough, more only cost time");
+}
+
+/* A source puts its particles in, whether there is room or not. */
+static void check_source(struct doubts *d, const struct scene_source *source)
+{
+  const double fill = scene_source_fill(d->scene, source);
+  if (fill <= 1.05) return;
+  if (isinf(fill))
+    doubt(d, source->line,
+          "sources.%s: what it brings stays where it is, and gets ever denser; give it a velocity",
+          source->name);
+  else
+    doubt(d, source->line,
+          "sources.%s: it brings %.3g times what fits through it at this speed, so the stream is too dense; "
+          "lower the rate to %.3g kg/s, or raise the velocity",
+          source->name, fill, source->rate / fill);
 }
 
 static void check_steps(struct doubts *d)
@@ -135,9 +153,6 @@ static void check_steps(struct doubts *d)
         "time.step: in %g s heat crosses more than a cell (melting limit %g s), and the front of melting is "
         "off; use a shorter one, or a smaller conductivity",
         s->step, e.melting);
-  if (s->step > e.sound && e.sound_binds)
-    doubt(d, 0, "time.step: %g s is beyond the sound limit of %g s: the explicit scheme will blow up",
-          s->step, e.sound);
 }
 
 /* --- where snow is --- */
@@ -203,6 +218,47 @@ static struct box bounds_of(const struct doubts *d, const struct shape *shape)
 {
   struct box box;
   return shape_bounds(shape, box.low, box.high) ? box : d->domain;
+}
+
+/* Whether bodies stand before a face of the domain: the part of the snow's points that, moved to the face,
+ * are within a cell of one. */
+static bool is_closed(const struct doubts *d, int axis, double face)
+{
+  const struct scene *s = d->scene;
+  int points = 0, held = 0;
+  for (int k = 0; k < s->snow_count; k++)
+    for (int i = 0; i < d->clouds[k].count; i += 1 + d->clouds[k].count / LEAST_POINTS) {
+      double x[3];
+      memcpy(x, d->clouds[k].x + 3 * i, sizeof x);
+      x[axis] = face;
+      bool near = false;
+      for (int b = 0; b < s->body_count && !near; b++) {
+        struct body_pose pose;
+        body_pose_at(&s->bodies[b], 0.0, &pose);
+        near = pose.shape.kind != SHAPE_NONE && shape_distance(&pose.shape, x, NULL) < s->spacing;
+      }
+      held += near;
+      points++;
+    }
+  return 2 * held > points;
+}
+
+/* Snow from face to face leaves through both, as a slice between no walls does. */
+static void check_faces(struct doubts *d, int axis)
+{
+  const struct scene *s = d->scene;
+  double low = INFINITY, high = -INFINITY;
+  for (int k = 0; k < s->snow_count; k++) {
+    low = fmin(low, d->clouds[k].box.low[axis]);
+    high = fmax(high, d->clouds[k].box.high[axis]);
+  }
+  const double first = d->domain.low[axis], last = d->domain.high[axis];
+  if (!(low < first + s->spacing && high > last - s->spacing)) return;
+  if (is_closed(d, axis, first) || is_closed(d, axis, last)) return;
+  doubt(d, 0,
+        "domain: the snow reaches from face to face along %c, and the faces of the domain are open, so it is "
+        "lost on both sides; hold it with planes of friction 0 that lie inside the domain, or enlarge that",
+        'x' + axis);
 }
 
 /* A sticky body holds an end of something elastic: a net in its frame. */
@@ -292,14 +348,15 @@ static double along(const double up[3], const struct box *box, bool top)
 }
 
 /* m, of the column that presses on the lowest liquid: all that lies or falls on it, and what its speed would
- * climb. 0 without liquid. */
-static double liquid_head(const struct doubts *d, double g)
+ * climb. Liquid is what `heat` calls so, or snow of this material. 0 without liquid. */
+static double liquid_head(const struct doubts *d, double g, const struct material *material)
 {
   const struct scene *s = d->scene;
   double up[3], low = INFINITY, high = -INFINITY, speed = 0.0;
   for (int a = 0; a < 3; a++) up[a] = -s->gravity[a] / g;
   for (int k = 0; k < s->snow_count; k++) {
-    if (s->snow[k].liquid) low = fmin(low, along(up, &d->clouds[k].box, false));
+    const bool liquid = material ? &s->materials[s->snow[k].material] == material : s->snow[k].liquid;
+    if (liquid) low = fmin(low, along(up, &d->clouds[k].box, false));
     high = fmax(high, along(up, &d->clouds[k].box, true));
     speed = fmax(speed, vec_norm(s->snow[k].velocity));
   }
@@ -311,7 +368,7 @@ static void check_stiffness(struct doubts *d)
 {
   const struct scene *s = d->scene;
   const struct heat_law *law = &s->heat;
-  const double g = vec_norm(s->gravity), head = g > 0.0 ? liquid_head(d, g) : 0.0,
+  const double g = vec_norm(s->gravity), head = g > 0.0 ? liquid_head(d, g, NULL) : 0.0,
                pressure = law->rho_liquid * g * head, wanted = 100.0 * pressure;
   struct scene_estimate e;
   scene_step_limits(s, &e);
@@ -324,9 +381,22 @@ static void check_stiffness(struct doubts *d)
   if (law->lambda_liquid > 30.0 * wanted)
     doubt(d, 0,
           "heat.liquid.stiffness: %.2g Pa is far more than a head of %.2g m needs, and costs about %.0f "
-          "iterations a step instead of %.0f; use about %.1g Pa",
+          "iterations per step instead of %.0f; use about %.1g Pa",
           law->lambda_liquid, head, e.iterations, fmax(2.0, e.iterations * sqrt(wanted / law->lambda_liquid)),
           wanted);
+}
+
+/* Weight compresses `model: water` too: p = K/n (J^-n - 1). */
+static void check_depth(struct doubts *d, const struct material *m)
+{
+  const double g = vec_norm(d->scene->gravity), head = g > 0.0 ? liquid_head(d, g, m) : 0.0,
+               pressure = m->density * g * head, n = m->water.exponent,
+               shrinks = 1.0 - pow(1.0 + n * pressure / m->water.bulk_modulus, -1.0 / n);
+  if (shrinks > 0.05)
+    doubt(d, 0,
+          "materials.%s.bulk_modulus: under a head of %.2g m the lowest water shrinks by %.0f %%; use about "
+          "%.1g Pa (1 %%)",
+          m->name, head, 100.0 * shrinks, 100.0 * pressure);
 }
 
 static void check_kelvin(struct doubts *d, int line, const char *key, const char *name, double kelvin)
@@ -651,6 +721,64 @@ static void check_measured(struct doubts *d, const struct body *body)
           body->name, e.step, crossed, e.step / (4.0 * crossed));
 }
 
+/* Snow ahead that ends too early slides away as a block, and a body that pushes it feels less. A push of a
+ * body with speed v is about rho c v; friction takes it up over c v / (mu g). A shorter run ends before the
+ * wave is back from the end. */
+static void check_window(struct doubts *d)
+{
+  const struct scene *s = d->scene;
+  const double gravity = vec_norm(s->gravity);
+  struct scene_estimate e;
+  double friction = 0.0;
+  if (!s->window.given || gravity == 0.0) return;
+  const struct body *body = &s->bodies[s->window.body];
+  if (!body->measured) return;
+  for (int k = 0; k < s->body_count; k++)
+    if (k != s->window.body) friction = fmax(friction, s->bodies[k].sticky ? 1.0 : s->bodies[k].friction);
+  scene_step_limits(s, &e);
+  const double sound = s->cfl_sound * s->spacing / e.sound;
+  const double taken = friction > 0.0 ? sound * body_max_speed(body) / (friction * gravity) : INFINITY;
+  const double enough = fmin(taken, 0.5 * sound * s->end);
+  if (s->window.ahead < 0.99 * enough)
+    doubt(d, body->line,
+          "window.ahead: snow that ends %.3g m ahead slides away as a block, so the force on '%s' comes out "
+          "low; take %.2g m (docs/accuracy.md)",
+          s->window.ahead, body->name, enough);
+}
+
+static bool is_round(const struct shape *shape)
+{
+  return shape->kind == SHAPE_SPHERE || shape->kind == SHAPE_CAPSULE || shape->kind == SHAPE_CYLINDER;
+}
+
+static bool keeps_form(const struct material *m)
+{
+  return m->model == MODEL_NEO_HOOKEAN || m->model == MODEL_COROTATED || m->model == MODEL_VON_MISES;
+}
+
+/* Nodes hold matter that has not reached the body yet, so a ball stands on a plate nearly as wide as itself
+ * (docs/accuracy.md, "Rolling"). */
+static void check_rolling(struct doubts *d, const struct snow_source *snow)
+{
+  static const double enough = 10.0; /* cells: balls of this radius roll within 10 % by gaps */
+  const struct scene *s = d->scene;
+  bool rough = false;
+  for (int k = 0; k < s->body_count; k++) rough |= !s->bodies[k].sticky && s->bodies[k].friction > 0.0;
+  if (snow->file || !is_round(&snow->shape) || !keeps_form(&s->materials[snow->material])) return;
+  if (!rough || vec_norm(s->gravity) == 0.0) return;
+  const double cells = snow->shape.radius / s->spacing;
+  if (!s->gap)
+    doubt(d, snow->line,
+          "snow.%s: contact by nodes keeps what is round from rolling, here with a radius of %.3g cells; set "
+          "integrator.contact to gap (docs/accuracy.md)",
+          snow->name, cells);
+  else if (cells < enough)
+    doubt(d, snow->line,
+          "snow.%s: with a radius of %.3g cells it rolls too slowly, by 15 %% at 5 cells and 35 %% at 3 on a "
+          "slope of 20 degrees; take cells of %.3g m or less (docs/accuracy.md)",
+          snow->name, cells, snow->shape.radius / enough);
+}
+
 int scene_doubts(const struct scene *s, scene_say *say, void *context)
 {
   struct doubts d = {.scene = s, .say = say, .context = context};
@@ -662,8 +790,13 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
   check_steps(&d);
   check_units(&d);
   check_materials(&d);
+  for (int k = 0; k < s->material_count; k++)
+    if (s->materials[k].model == MODEL_WATER) check_depth(&d, &s->materials[k]);
   for (int k = 0; k < s->snow_count; k++) check_amount(&d, &s->snow[k]);
+  for (int k = 0; k < s->snow_count; k++) check_rolling(&d, &s->snow[k]);
+  for (int k = 0; k < s->source_count; k++) check_source(&d, &s->sources[k]);
   check_overlap(&d);
+  for (int a = 0; a < 3; a++) check_faces(&d, a);
   check_heat(&d);
   for (int k = 0; k < s->body_count; k++) {
     check_place(&d, &s->bodies[k]);
@@ -674,6 +807,7 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
   }
   for (int k = 0; k < s->probe_count; k++) check_probe(&d, &s->probes[k]);
   check_probe_lines(&d);
+  check_window(&d);
   if (d.count > MOST_SAID) {
     char text[64];
     snprintf(text, sizeof text, "and %d more like these", d.count - MOST_SAID);
@@ -682,4 +816,16 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
   for (int k = 0; k < s->snow_count; k++) mem_free(d.clouds[k].x);
   mem_free(d.clouds);
   return d.count;
+}
+
+bool scene_doubt_sound(const struct scene *s, const struct scene_estimate *e, scene_say *say, void *context)
+{
+  if (!e->sound_binds || s->step <= e->sound) return false;
+  struct doubts d = {.scene = s, .say = say, .context = context};
+  doubt(
+      &d, 0,
+      "time.step: %g s is beyond the sound limit of %.3g s, above which explicit steps can blow up; the run "
+      "will take shorter ones. Set it to auto, or below the limit%s",
+      s->step, e->sound, e->sound_from == SOUND_KNOWN ? "" : "; volume: exact allows longer steps");
+  return true;
 }

@@ -43,6 +43,7 @@ const char *request_name(enum request request)
   switch (request) {
   case REQUEST_CHECKPOINT: return "the interval";
   case REQUEST_LIMIT: return "the time limit";
+  case REQUEST_CALLER: return "the caller";
   case REQUEST_USR1: return "SIGUSR1";
   case REQUEST_TERM: return "SIGTERM";
   case REQUEST_INT: return "SIGINT";

@@ -11,6 +11,7 @@ enum request {
   REQUEST_NONE,
   REQUEST_CHECKPOINT, /* write one and go on */
   REQUEST_LIMIT,      /* the time is up: write one and leave, as all below */
+  REQUEST_CALLER,     /* a program that drives the run through libfirn */
   REQUEST_USR1,
   REQUEST_TERM,
   REQUEST_INT

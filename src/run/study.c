@@ -247,6 +247,36 @@ static void put_words(struct json *json, const char *key, char *const *words, in
   json_close(json, ']');
 }
 
+/* Scripts take the words of a run line by line. */
+static int check_word(const char *word, struct error *err)
+{
+  for (const char *c = word; *c; c++)
+    if (iscntrl((unsigned char)*c))
+      return error_set(err, FIRN_EINPUT,
+                       "study: the word \"%.*s\" continues with a control character, such as a line break, "
+                       "which the runs of a study cannot be given; remove it",
+                       (int)(c - word), word);
+  return FIRN_OK;
+}
+
+int study_check_words(const struct study *s, struct error *err)
+{
+  char whole[PATH_MAX];
+  int code = check_word(s->folder, err);
+  if (!code && (realpath(s->folder, whole) || realpath(".", whole))) code = check_word(whole, err);
+  if (!code && strchr(s->folder, '\\'))
+    code =
+        error_set(err, FIRN_EINPUT,
+                  "study: %s has a backslash, which sbatch takes for a sign of its own; choose another name",
+                  s->folder);
+  if (!code) code = check_word(s->scene, err);
+  for (int a = 0; a < s->argument_count && !code; a++) code = check_word(s->arguments[a], err);
+  for (int key = 0; key < s->key_count && !code; key++) code = check_word(s->keys[key], err);
+  for (int k = 0; k < s->run_count; k++)
+    for (int key = 0; key < s->key_count && !code; key++) code = check_word(s->runs[k].values[key], err);
+  return code;
+}
+
 int study_write(const struct study *s, struct error *err)
 {
   char *path = file_join(s->folder, "study.json");
@@ -331,7 +361,8 @@ int study_read(struct study **out, const char *folder, struct error *err)
   if (!code) {
     s = mem_alloc(1, sizeof *s);
     s->folder = mem_strdup(folder);
-    if (!read_all(s, yaml->root)) code = error_set(err, FIRN_EINPUT, "%s: not a study of Firn", path);
+    code = read_all(s, yaml->root) ? study_check_words(s, err)
+                                   : error_set(err, FIRN_EINPUT, "%s: not a study of Firn", path);
   }
   if (code) study_destroy(&s);
   yaml_destroy(&yaml);

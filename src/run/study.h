@@ -46,6 +46,10 @@ int study_scaling(struct study **out, enum study_kind kind, const char *scene, c
 
 void study_destroy(struct study **study);
 
+/* An error if a word of some run cannot be handed on by a script, line by line. study_read() checks it too.
+ */
+int study_check_words(const struct study *study, struct error *err);
+
 /* Makes the folder and writes study.json; one that holds another study is an error. */
 int study_write(const struct study *study, struct error *err);
 int study_read(struct study **out, const char *folder, struct error *err);

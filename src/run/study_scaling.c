@@ -248,8 +248,8 @@ static void describe(const struct scaling *all, char *note, size_t size)
   const char *verdict = all->compared == 0          ? "frames: nothing to compare"
                         : all->same < all->compared ? "FRAMES DIFFER"
                                                     : "frames: the same bits";
-  snprintf(note, size, "%s (%d of %d runs compared); %d threads a rank; at most %d nodes; commit %s", verdict,
-           all->same, all->compared, last->threads, last->nodes, last->commit);
+  snprintf(note, size, "%s (%d of %d runs compared); %d threads per rank; at most %d nodes; commit %s",
+           verdict, all->same, all->compared, last->threads, last->nodes, last->commit);
 }
 
 static int draw_plots(const struct study *s, const struct scaling *all, FILE *file, struct error *err)

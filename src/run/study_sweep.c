@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "io/particles/any_file.h"
 #include "io/particles/hdf5.h"
+#include "io/particles/table.h"
 #include "render/sheet.h"
 #include "run/record.h"
 #include "run/study.h"
@@ -226,14 +227,9 @@ static int draw_sheet(const struct study *s, char **frames, char **labels, int c
 
 int study_write_table(const struct study *s, const struct listing *t, FILE *file, struct error *err)
 {
-  char *path = file_join(s->folder, "results.csv"), *text = NULL;
-  size_t size = 0;
-  FILE *stream = open_memstream(&text, &size);
+  char *path = file_join(s->folder, "results.csv");
   listing_print(t, file);
-  listing_print_csv(t, stream);
-  fclose(stream);
-  const int code = file_write(path, 0, text, size, err);
-  free(text);
+  const int code = table_write(t, path, "run,", err);
   mem_free(path);
   return code;
 }

@@ -41,6 +41,7 @@ static void bark(const struct watchdog *w, double silent)
       "auto\n",
       w->rank, w->size, silent, w->limit, pulse.step < 0 ? 0 : pulse.step, pulse.phase);
   fflush(stderr);
+  if (pulse.unfinished) unlink(pulse.unfinished);
   /* The other ranks have something to say too before the launcher ends them for our leaving. */
   const struct timespec moment = {.tv_sec = 2};
   nanosleep(&moment, NULL);

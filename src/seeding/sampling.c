@@ -135,6 +135,25 @@ int64_t sampling_count(const struct sampling *s)
   return s->cubes[0] * s->cubes[1] * s->cubes[2] * s->per_cube;
 }
 
+uint64_t sampling_mark(const struct sampling *s, uint64_t before)
+{
+  const double reals[] = {s->lower[0], s->lower[1], s->lower[2], s->pitch, s->last};
+  const uint64_t wholes[] = {
+      (uint64_t)s->kind,     s->seed,
+      (uint64_t)s->axis[0],  (uint64_t)s->axis[1],
+      (uint64_t)s->axis[2],  (uint64_t)s->cubes[0],
+      (uint64_t)s->cubes[1], (uint64_t)s->cubes[2],
+      (uint64_t)s->per_cube,
+  };
+  uint64_t mark = before, bits;
+  for (size_t k = 0; k < sizeof wholes / sizeof *wholes; k++) mark = rng_bits(mark, wholes[k], k);
+  for (size_t k = 0; k < sizeof reals / sizeof *reals; k++) {
+    memcpy(&bits, &reals[k], sizeof bits);
+    mark = rng_bits(mark, bits, k);
+  }
+  return mark;
+}
+
 bool sampling_point(const struct sampling *s, int64_t index, double x[3])
 {
   const int64_t cube = index / s->per_cube, k = index % s->per_cube;

@@ -33,6 +33,9 @@ void sampling_destroy(struct sampling *s);
 int64_t sampling_count(const struct sampling *s);
 bool sampling_point(const struct sampling *s, int64_t index, double x[3]);
 
+/* A hash of all that a point's position follows from, and of `before`. */
+uint64_t sampling_mark(const struct sampling *s, uint64_t before);
+
 /* Indices [begin, end) of all points that may lie within low .. high (m) along the slowest axis. */
 void sampling_range(const struct sampling *s, double low, double high, int64_t *begin, int64_t *end);
 

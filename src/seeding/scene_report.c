@@ -47,28 +47,67 @@ static double touched_nodes(const struct scene *s, const struct shape *shape)
   return volume * touched / samples;
 }
 
-/* m/s, of a compression wave in undeformed matter. */
-static double sound_speed(const struct material *m)
+/* Whether the sound of this material counts: all, unless only those bind that have no part in the solve. */
+static bool is_heard(const struct scene *s, const struct material *m)
 {
-  return sqrt(material_stiffness(m) / m->density);
+  return s->beta == 0.0 || !scene_sound_binds(s) || material_is_explicit(m);
 }
 
-/* Whether sound limits the step: in explicit steps of any material, in others of one that has no part in the
- * solve. */
-static bool sound_binds(const struct scene *s)
+/* The least density that can be estimated for a particle (method.md, step 2), over that of its own mass in
+ * one cell: it is alone and lies where its weights are most even. */
+static double least_estimate(const struct scene *s)
 {
-  bool binds = s->beta == 0.0;
-  for (int k = 0; k < s->material_count; k++) binds |= material_is_explicit(&s->materials[k]);
-  return binds;
+  const double squares = s->kernel == KERNEL_CUBIC ? 530.0 / 1152.0 : 0.5; /* sum of w^2 along an axis */
+  return squares * squares * squares;
 }
 
+static double per_cell(const struct scene *s, const struct snow_source *snow)
+{
+  const double cell = s->spacing * s->spacing * s->spacing;
+  return snow->count ? (double)snow->count * cell / shape_volume(&snow->shape) : snow->per_cell;
+}
+
+/* (m/s)^2, in undeformed particles of one zone, with all that noise may do. */
+static double zone_sound2(const struct scene *s, const struct snow_source *snow, const struct snow_zone *zone)
+{
+  const struct material *m = &s->materials[zone->material];
+  if (!is_heard(s, m)) return 0.0;
+  double density = m->density * zone->density / snow->noise.density;
+  if (scene_estimates_volume(s, snow)) density *= least_estimate(s) / per_cell(s, snow);
+  return material_stiffness(m) * zone->stiffness * snow->noise.stiffness / density;
+}
+
+/* m/s, of compression waves in undeformed matter; 0 if there is no solid. Of files only the material counts.
+ */
 static double fastest_sound(const struct scene *s)
 {
-  double fastest = 0.0;
-  for (int k = 0; k < s->material_count; k++)
-    if (s->beta == 0.0 || !sound_binds(s) || material_is_explicit(&s->materials[k]))
-      fastest = fmax(fastest, sound_speed(&s->materials[k]));
-  return fastest;
+  double fastest = 0.0; /* squared */
+  for (int k = 0; k < s->snow_count; k++) {
+    const struct snow_source *snow = &s->snow[k];
+    const struct material *m = &s->materials[snow->material];
+    if (snow->file && is_heard(s, m)) fastest = fmax(fastest, material_stiffness(m) / m->density);
+    for (int z = 0; z < snow->zone_count && !snow->liquid; z++)
+      if (z == ZONE_INSIDE || snow->zone[z].depth > 0.0)
+        fastest = fmax(fastest, zone_sound2(s, snow, &snow->zone[z]));
+  }
+  for (int k = 0; k < s->source_count; k++) {
+    const struct material *m = &s->materials[s->sources[k].material];
+    if (!s->sources[k].liquid && is_heard(s, m)) fastest = fmax(fastest, material_stiffness(m) / m->density);
+  }
+  return sqrt(fastest);
+}
+
+/* What fastest_sound() is worth: particles of files may be harder or lighter than their material, and
+ * estimated volumes are known only once the snow is seeded. */
+static enum sound_from sound_is_from(const struct scene *s)
+{
+  enum sound_from from = SOUND_KNOWN;
+  for (int k = 0; k < s->snow_count; k++)
+    if (s->snow[k].file)
+      from = SOUND_GUESSED;
+    else if (from == SOUND_KNOWN && scene_estimates_volume(s, &s->snow[k]))
+      from = SOUND_BOUND;
+  return from;
 }
 
 static double top_speed(const struct scene *s)
@@ -120,19 +159,20 @@ static int64_t written_frames(const struct scene *s)
 static void print_frames(FILE *file, const struct scene *s, const struct scene_estimate *e)
 {
   const int64_t last = scene_last_frame(s);
-  fprintf(file, "  frames     %lld, %g a second, to the end at %.9g s", (long long)last + 1, s->frame_rate,
+  fprintf(file, "  frames     %lld, %g per second, to the end at %.9g s", (long long)last + 1, s->frame_rate,
           scene_end_time(s));
   if (s->frame_every > 1) fprintf(file, "; %.0f are written", e->frames);
   fprintf(file, "\n  disk       about %.3g MB in frames, before compression\n", 1e-6 * e->disk);
 }
 
-/* m^2/s, of heat in an item: its conductivity over what a volume of it takes to warm. */
+/* m^2/s, of heat in an item: its conductivity over what a volume of it takes to warm. Liquid may freeze, and
+ * ice conducts better. */
 static double heat_spread(const struct scene *s, const struct snow_source *snow)
 {
   const double density = scene_density(s, snow),
                solid = snow->conductivity > 0.0 ? snow->conductivity : heat_snow_conductivity(density);
-  if (snow->liquid) return s->heat.kappa_liquid / (density * s->heat.c_liquid);
-  return solid / (density * s->heat.c_solid);
+  const double frozen = solid / (density * s->heat.c_solid);
+  return snow->liquid ? fmax(frozen, s->heat.kappa_liquid / (density * s->heat.c_liquid)) : frozen;
 }
 
 /* No step is too long for heat or for the liquid to be stable; but a front that crosses a cell in a step
@@ -146,22 +186,33 @@ static void heat_limits(const struct scene *s, struct scene_estimate *e)
   e->iterations = 9.0 * sqrt(s->heat.lambda_liquid / s->heat.rho_liquid) * e->step / s->spacing;
 }
 
+/* Step and steps that follow from the limits. */
+static void count_all_steps(const struct scene *s, struct scene_estimate *e)
+{
+  e->step = s->step > 0.0 ? s->step : fmin(s->max_step, fmin(e->advection, e->gravity));
+  if (e->sound_binds) e->step = fmin(e->step, e->sound);
+  e->step = fmin(e->step, 1.0 / s->frame_rate);
+  e->steps = e->hardened = count_steps(s, e->step);
+  if (e->sound_binds) e->hardened = count_steps(s, fmin(e->step, e->sound / sqrt(hardest(s))));
+}
+
 void scene_step_limits(const struct scene *s, struct scene_estimate *e)
 {
   e->advection = s->cfl * s->spacing / top_speed(s); /* infinite at rest */
-  e->gravity = sqrt(s->cfl * s->spacing / vec_norm(s->gravity));
+  e->gravity = scene_gravity_step(s);
+  e->sound_binds = scene_sound_binds(s);
+  e->sound_from = sound_is_from(s);
   e->sound = s->cfl_sound * s->spacing / fastest_sound(s);
-  e->step = fmin(s->max_step, fmin(e->advection, e->gravity));
-  e->sound_binds = sound_binds(s);
-  if (e->sound_binds) e->step = fmin(e->step, e->sound);
-  if (s->step > 0.0) e->step = s->step;
-  e->step = fmin(e->step, 1.0 / s->frame_rate);
-  e->steps = count_steps(s, e->step);
   e->spread = e->iterations = 0.0;
+  count_all_steps(s, e);
   heat_limits(s, e);
-  e->hardened = e->steps;
-  if (e->sound_binds && s->step == 0.0)
-    e->hardened = count_steps(s, fmin(e->step, e->sound / sqrt(hardest(s))));
+}
+
+void scene_set_sound(const struct scene *s, double speed, struct scene_estimate *e)
+{
+  e->sound = s->cfl_sound * s->spacing / speed;
+  e->sound_from = SOUND_SEEDED;
+  count_all_steps(s, e);
 }
 
 /* The part of a shape that a window shows at the start, as far as its bounds tell. */
@@ -205,7 +256,7 @@ void scene_estimate(const struct scene *s, int64_t rows, int ranks, struct scene
     e->exact = e->exact && snow->count;
     e->nodes += shown_part(s, &snow->shape) * touched_nodes(s, &snow->shape);
   }
-  e->bytes = (e->particles * particle_bytes(s) + e->nodes * BYTES_A_NODE) / ranks;
+  e->bytes = SCENE_PROCESS_BYTES + (e->particles * particle_bytes(s) + e->nodes * BYTES_A_NODE) / ranks;
   e->frames = (double)written_frames(s);
   e->disk = e->frames * e->particles * frame_bytes(s);
   scene_step_limits(s, e);
@@ -256,10 +307,35 @@ static void warn_memory(const struct scene_estimate *e, int ranks, FILE *file)
             e->bytes * ranks / mib, memory.by, memory.node / mib, nodes);
 }
 
-void scene_report(const struct scene *s, int64_t rows, int ranks, FILE *file)
+/* What the limit of sound means, and how it was found. */
+static void print_sound(FILE *file, const struct scene_estimate *e)
 {
-  struct scene_estimate e;
-  scene_estimate(s, rows, ranks, &e);
+  static const char *const from[] = {
+      [SOUND_KNOWN] = "",
+      [SOUND_SEEDED] = "; from the volumes that the first step will estimate",
+      [SOUND_BOUND] = "; at least, since volumes are estimated in the first step: too many particles to try",
+      [SOUND_GUESSED] = "; a guess, since the files hold too many particles to try"};
+  char note[160];
+  snprintf(note, sizeof note, " (%s%s)",
+           !e->sound_binds ? "does not bind: semi-implicit" : "shorter as matter hardens",
+           e->sound_binds ? from[e->sound_from] : "");
+  print_limit(file, "sound", e->sound, note);
+}
+
+static void print_steps(FILE *file, const struct scene *s, const struct scene_estimate *e)
+{
+  const bool cut = s->step > e->step;
+  fprintf(file, "  steps      %s%.0f of %.3g s%s\n", s->step > 0.0 && !e->sound_binds ? "" : "at least ",
+          e->steps, e->step,
+          cut             ? " (sound cuts time.step)"
+          : s->step > 0.0 ? " (time.step is fixed)"
+                          : "");
+}
+
+void scene_report(const struct scene *s, const struct scene_estimate *found, int64_t rows, int ranks,
+                  FILE *file)
+{
+  const struct scene_estimate e = *found;
   fprintf(file, "%s: valid, hash %016llx\n", s->path, (unsigned long long)s->hash);
   fprintf(file, "  domain     %lld x %lld x %lld cells of %g m\n", (long long)s->cells[0],
           (long long)s->cells[1], (long long)s->cells[2], s->spacing);
@@ -267,20 +343,18 @@ void scene_report(const struct scene *s, int64_t rows, int ranks, FILE *file)
   if (rows) fprintf(file, ", %lld of them from files", (long long)rows);
   fprintf(file, "\n  nodes      about %.0f active at the start%s\n", e.nodes,
           rows ? ", without those of files" : "");
-  fprintf(file, "  memory     about %.1f MiB a rank on %d rank%s\n", e.bytes / 1048576.0, ranks,
+  fprintf(file, "  memory     about %.1f MiB per rank on %d rank%s\n", e.bytes / 1048576.0, ranks,
           ranks == 1 ? "" : "s");
   fprintf(file, "  step limits at the start\n");
   print_limit(file, "advection", e.advection, "");
   print_limit(file, "gravity", e.gravity, "");
-  print_limit(file, "sound", e.sound,
-              e.sound_binds ? " (shorter as matter hardens)" : " (does not bind: semi-implicit)");
+  print_sound(file, &e);
   if (s->has_heat) print_limit(file, "melting", e.melting, " (beyond it the front of melting is off)");
   if (s->step == 0.0) print_limit(file, "max_step", s->max_step, "");
   print_frames(file, s, &e);
-  fprintf(file, "  steps      %s%.0f of %.3g s%s\n", s->step > 0.0 ? "" : "at least ", e.steps, e.step,
-          s->step > 0.0 ? " (time.step is fixed)" : "");
+  print_steps(file, s, &e);
   if (s->has_heat)
-    fprintf(file, "  liquid     about %.0f iterations a step, of sound at %.3g m/s\n",
+    fprintf(file, "  liquid     about %.0f iterations per step, of sound at %.3g m/s\n",
             fmax(e.iterations, 2.0), sqrt(s->heat.lambda_liquid / s->heat.rho_liquid));
   if (e.hardened > 1.5 * e.steps)
     fprintf(

@@ -261,7 +261,8 @@ static int seed_file(const struct comm *comm, const struct scene *scene, const s
   struct particle_file_info info;
   const int32_t old = p->count;
   bool repeats = false;
-  int code = particle_file_read(comm, source->file, (uint32_t)source->material, *first_id, p, &info, err);
+  int code = particle_file_read(comm, source->file, &scene->writing, (uint32_t)source->material, *first_id, p,
+                                &info, err);
   if (!code) code = scene_check_columns(source, info.columns, err);
   if (code) return code;
   warm_file(scene, source, info.columns, p, old);
@@ -349,10 +350,23 @@ void seed_samplings_destroy(struct sampling **samplings, const struct scene *sce
   *samplings = NULL;
 }
 
-void seed_planes(const struct scene *scene, const struct sampling *samplings, int64_t from, int64_t to,
-                 struct particles *p)
+uint64_t seed_samplings_count(const struct sampling *samplings, const struct scene *scene)
 {
-  uint64_t first_id = 0;
+  uint64_t count = 0;
+  for (int k = 0; k < scene->snow_count; k++) count += (uint64_t)sampling_count(&samplings[k]);
+  return count;
+}
+
+uint64_t seed_samplings_mark(const struct sampling *samplings, const struct scene *scene)
+{
+  uint64_t mark = 0;
+  for (int k = 0; k < scene->snow_count; k++) mark = sampling_mark(&samplings[k], mark);
+  return mark;
+}
+
+void seed_planes(const struct scene *scene, const struct sampling *samplings, uint64_t first_id, int64_t from,
+                 int64_t to, struct particles *p)
+{
   for (int k = 0; k < scene->snow_count; k++) {
     seed_item_planes(scene, &scene->snow[k], &samplings[k], first_id, from, to, p);
     first_id += (uint64_t)sampling_count(&samplings[k]);
@@ -367,7 +381,7 @@ static int seed_window(const struct comm *comm, const struct scene *scene, struc
   window_advance(&w, scene, 0.0);
   my_share(comm, &w.from, &w.to);
   struct sampling *samplings = seed_samplings_create(scene);
-  seed_planes(scene, samplings, w.from, w.to, p);
+  seed_planes(scene, samplings, 0, w.from, w.to, p);
   seed_samplings_destroy(&samplings, scene);
   int64_t total = p->count;
   comm_sum_i64(comm, &total, 1);

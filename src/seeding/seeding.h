@@ -19,9 +19,13 @@ int seed_snow(const struct comm *comm, const struct scene *scene, struct particl
 struct sampling *seed_samplings_create(const struct scene *scene);
 void seed_samplings_destroy(struct sampling **samplings, const struct scene *scene);
 
+/* How many points they have in all, and a hash of all that says where each is. */
+uint64_t seed_samplings_count(const struct sampling *samplings, const struct scene *scene);
+uint64_t seed_samplings_mark(const struct sampling *samplings, const struct scene *scene);
+
 /* Not collective. Appends all particles whose cell plane along the window's axis lies in [from, to). Their
- * ids are those of their points: the same whenever and wherever they enter. */
-void seed_planes(const struct scene *scene, const struct sampling *samplings, int64_t from, int64_t to,
-                 struct particles *p);
+ * ids are those of their points, counted from first_id: the same whenever and wherever they enter. */
+void seed_planes(const struct scene *scene, const struct sampling *samplings, uint64_t first_id, int64_t from,
+                 int64_t to, struct particles *p);
 
 #endif

@@ -30,8 +30,12 @@ void window_advance(struct window *w, const struct scene *scene, double time)
   const double front = body + window->direction * window->ahead,
                back = body - window->direction * window->behind;
   const int64_t cells = scene->cells[window->axis];
+  const struct window old = *w;
   w->from = clip(floor((fmin(front, back) - lower) / scene->spacing), cells);
   w->to = clip(floor((fmax(front, back) - lower) / scene->spacing) + 1.0, cells);
+  if (old.placed && (old.from - w->from) * (int64_t)window->direction > 0) w->from = old.from;
+  if (old.placed && (old.to - w->to) * (int64_t)window->direction > 0) w->to = old.to;
+  w->placed = true;
 }
 
 void window_free(struct window *w, const struct scene *scene)

@@ -12,9 +12,6 @@
 /* To pack or unpack a particle that goes to another rank. */
 enum { MOVE_PARTICLE = 16 };
 
-/* A look takes time in proportion to the planes of the domain, so with each so many it is rarer. */
-enum { LOOK_PLANES = 4096 };
-
 /* What a step like the last one costs. */
 static struct cost cost_now(const struct sim *sim)
 {
@@ -121,7 +118,7 @@ void sim_balance_now(struct sim *sim)
 bool sim_balance(struct sim *sim)
 {
   if (sim->mesh.slabs->count == 1 || sim->balance.every == 0) return false;
-  const int64_t every = sim->balance.every * (1 + sim->mesh.slabs->planes / LOOK_PLANES);
+  const int64_t every = sim->balance.every * balance_interval(sim->mesh.slabs->planes);
   if ((sim->clock.step + 1) % every != 0) return false;
   if (sim->report.imbalance >= 1.01) return look(sim, false);
   sim->balance.looked = sim->clock.step; /* nothing to gain */

@@ -9,6 +9,13 @@
 int64_t sim_work(const struct sim *sim);
 int64_t sim_plane_work(const struct sim *sim, int32_t plane);
 
+/* Steps from one look at the cuts to the next: a look sums the work of all planes of the domain over all
+ * ranks, so it is rarer if there are many. */
+static inline int64_t balance_interval(int64_t planes)
+{
+  return 1 + planes / 4096;
+}
+
 /* At the end of each step, before its particles settle: every `every` steps (rarer in domains of
  * thousands of planes) looks at what the best cuts for the step would have saved, and takes them once they
  * would have saved more than it costs to send the particles. Returns whether they moved; sim_settle(sim,

@@ -64,7 +64,7 @@ static void exchange_at(const struct sim *sim, const double *temperature, const 
     if (!(along < 0.0)) continue;
     vec_axpy(rest, -along, n, rest);
     if (!pose->body->has_temperature) continue;
-    const double g = -along * law->contact_cells * (heat[2] / volume) / h;
+    const double g = -along * (heat[2] / volume) / (law->contact_cells * h);
     conductance += g;
     flow += g * temperature[k];
   }
@@ -235,7 +235,6 @@ void heat_free(struct sim_heat *heat)
     mem_free(heat->own_j[side].word);
     mem_free(heat->other_j[side].word);
   }
-  wet_contacts_free(&heat->wet);
   mem_free(l->plane_first);
   mem_free(l->cell);
   mem_free(l->of_cell);

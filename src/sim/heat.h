@@ -4,7 +4,6 @@
 #ifndef FIRN_SIM_HEAT_H
 #define FIRN_SIM_HEAT_H
 
-#include "bodies/contact.h"
 #include "decomposition/halo.h"
 #include "kernels/kernels.h"
 
@@ -18,7 +17,6 @@ struct sim_heat {
   double *conduction; /* of heat_arguments */
   int64_t conduction_capacity;
   struct liquid liquid;
-  struct wet_contacts wet;
   unsigned char *cell_state; /* of each grid cell: what its particles are */
   unsigned char *cell_solid; /* whether it has any that are solid */
   double *cell_j;

@@ -86,7 +86,9 @@ struct instruments *instruments_create(const struct scene *scene)
   name_columns(in, scene);
   in->row = mem_alloc((size_t)in->columns, sizeof *in->row);
   in->carried = mem_alloc((size_t)in->columns + 1, sizeof *in->carried);
+  in->since = mem_alloc((size_t)in->columns + 1, sizeof *in->since);
   in->flux_count = flux_count;
+  in->load = mem_alloc((size_t)scene->body_count, sizeof *in->load);
   in->crossed = mem_alloc((size_t)flux_count, sizeof *in->crossed);
   in->flux = mem_alloc((size_t)flux_count, sizeof *in->flux);
   return in;
@@ -100,9 +102,11 @@ void instruments_destroy(struct instruments **instruments)
   mem_free(in->names);
   mem_free(in->row);
   mem_free(in->carried);
+  mem_free(in->since);
   for (int k = 0; k < in->body_count; k++) push_log_destroy(&in->step->body[k].log);
   mem_free(in->step);
   contact_map_free(&in->map);
+  mem_free(in->load);
   mem_free(in->crossed);
   mem_free(in->flux);
   mem_free(in);
@@ -130,24 +134,15 @@ struct body_tally *instruments_bodies(struct sim *sim)
   return tallies(sim->instruments) ? sim->instruments->step->body : NULL;
 }
 
-void instruments_before_solve(struct sim *sim)
-{
-  struct grid *g = sim->mesh.grid;
-  if (!tallies(sim->instruments)) return;
-  struct liquid_arguments arguments = {.transfer = &sim->transfer};
-  grid_clear(g, NODE_STAR);
-  crew_tiles(&sim->crew, g, sim->kernels->keep_star, &arguments, g->tile_count, NULL, 0);
-}
-
 void instruments_after_solve(struct sim *sim, double factor,
                              void (*product)(void *context, enum node_field in, enum node_field out))
 {
   if (!tallies(sim->instruments) || factor == 0.0) return;
   product(sim, NODE_VELOCITY, NODE_A_RESIDUAL);
-  instruments_hold(sim, factor, NULL);
+  instruments_hold(sim, factor);
 }
 
-void instruments_hold(struct sim *sim, double factor, const struct wet_contacts *wet)
+void instruments_hold(struct sim *sim, double factor)
 {
   struct instruments *in = sim->instruments;
   const struct grid *g = sim->mesh.grid;
@@ -156,7 +151,7 @@ void instruments_hold(struct sim *sim, double factor, const struct wet_contacts 
                                       .pose_count = sim->scene->body_count,
                                       .factor = factor,
                                       .dt = sim->transfer.dt,
-                                      .wet = wet,
+                                      .contacts = &sim->contacts,
                                       .tallies = in->step->body,
                                       .unbalanced = in->step->unbalanced};
   contact_hold(&solve, g->has_right ? g->planes : g->node_planes);
@@ -392,6 +387,27 @@ struct contact_table *instruments_contacts(const struct sim *sim)
   return table;
 }
 
+void instruments_begin_loads(struct sim *sim)
+{
+  struct instruments *in = sim->instruments;
+  if (in) memset(in->load, 0, (size_t)in->body_count * sizeof *in->load);
+}
+
+static void add_loads(const struct sim *sim, double dt)
+{
+  const struct instruments *in = sim->instruments;
+  for (int k = 0; tallies(in) && k < in->body_count; k++) {
+    const struct body_tally *tally = &in->step->body[k];
+    struct body_load *load = &in->load[k];
+    for (int d = 0; d < 3; d++) {
+      load->impulse[d] += exact_value(&tally->sum[TAKEN_IMPULSE + d]);
+      load->torque[d] += exact_value(&tally->sum[TAKEN_TORQUE + d]);
+    }
+    load->area += dt * tally_area(tally, sim->scene->spacing);
+    load->span += dt;
+  }
+}
+
 /* Forces are means since the last row; the budget of a row is that of the state it begins with. */
 void instruments_accept(struct sim *sim, double dt, bool has_row)
 {
@@ -405,22 +421,30 @@ void instruments_accept(struct sim *sim, double dt, bool has_row)
   if (in->budget) carry_budget(sim, budget);
   carry(span, dt);
   carry_map(sim, dt);
+  add_loads(sim, dt);
   if (!has_row) return;
   for (int k = 0; k < summed; k++) {
-    in->row[k] = carried_value(&in->carried[k]) / carried_value(span);
+    in->row[k] = carried_value(&in->carried[k]) / (carried_value(span) - in->since[k]);
     in->carried[k] = (struct carried){0.0, 0.0};
+    in->since[k] = 0.0;
   }
   *span = (struct carried){0.0, 0.0};
 }
 
 enum { FLUX_NAME = 96 };
 
-/* What sum k of the flux probes goes by in a checkpoint. */
-static const char *flux_name(const struct scene *scene, int k, char name[FLUX_NAME])
+/* The probe that sum k of the flux probes is of. */
+static int flux_probe(const struct scene *scene, int k)
 {
   int probe = 0;
   for (int before = k / 4; scene->probes[probe].kind != PROBE_FLUX || before-- > 0;) probe++;
-  snprintf(name, FLUX_NAME, "flux_%s_%d", scene->probes[probe].name, k % 4);
+  return probe;
+}
+
+/* What it goes by in a checkpoint. */
+static const char *flux_name(const struct scene *scene, int k, char name[FLUX_NAME])
+{
+  snprintf(name, FLUX_NAME, "flux_%s_%d", scene->probes[flux_probe(scene, k)].name, k % 4);
   return name;
 }
 
@@ -441,19 +465,53 @@ static char *save_map(const struct sim *sim, char *text, size_t used)
   return grown;
 }
 
+enum { LOADS = sizeof(struct body_load) / sizeof(double), LOAD_NAME = BODY_NAME + 16 };
+
+/* What number n of the load of body k goes by in a checkpoint. */
+static const char *load_name(const struct scene *scene, int k, int n, char name[LOAD_NAME])
+{
+  snprintf(name, LOAD_NAME, "load_%s_%d", scene->bodies[k].name, n);
+  return name;
+}
+
+static double *load_number(const struct instruments *in, int k, int n)
+{
+  return (double *)&in->load[k] + n;
+}
+
+/* A program that reads forces between steps finds the same ones after a restart. */
+static int save_loads(const struct sim *sim, char *at)
+{
+  char name[LOAD_NAME], *const begin = at;
+  for (int k = 0; k < sim->instruments->body_count; k++)
+    for (int n = 0; n < LOADS && sim->scene->bodies[k].measured; n++)
+      at += sprintf(at, "%s %a 0\n", load_name(sim->scene, k, n, name), *load_number(sim->instruments, k, n));
+  return (int)(at - begin);
+}
+
+static void restore_load(struct sim *sim, const char *name, double value)
+{
+  char own[LOAD_NAME];
+  for (int k = 0; k < sim->instruments->body_count; k++)
+    for (int n = 0; n < LOADS && sim->scene->bodies[k].measured; n++)
+      if (strcmp(load_name(sim->scene, k, n, own), name) == 0) *load_number(sim->instruments, k, n) = value;
+}
+
 char *instruments_save(const struct sim *sim)
 {
-  enum { NUMBERS = 64 }; /* characters of two numbers, and what is around them */
+  enum { NUMBERS = 96 }; /* characters of three numbers, and what is around them */
   const struct instruments *in = sim->instruments;
   char name[FLUX_NAME];
   if (!in) return NULL;
   size_t size = 1 + (size_t)(in->flux_count + 1) * 2 * NUMBERS;
   for (int k = 0; k <= in->columns; k++) size += strlen(in->names[k]) + NUMBERS;
+  size += (size_t)in->body_count * LOADS * (LOAD_NAME + NUMBERS);
   char *text = mem_alloc(size, 1), *at = text;
   for (int k = 0; k <= in->columns; k++)
-    at += sprintf(at, "%s %a %a\n", in->names[k], in->carried[k].sum, in->carried[k].rest);
+    at += sprintf(at, "%s %a %a %a\n", in->names[k], in->carried[k].sum, in->carried[k].rest, in->since[k]);
   for (int k = 0; k < in->flux_count; k++)
     at += sprintf(at, "%s %a %a\n", flux_name(sim->scene, k, name), in->flux[k].sum, in->flux[k].rest);
+  at += save_loads(sim, at);
   if (!in->maps) return text;
   at += sprintf(at, "map_span %a %a\n", in->map_span.sum, in->map_span.rest);
   return save_map(sim, text, (size_t)(at - text));
@@ -467,7 +525,7 @@ static void restore_place(struct sim *sim, const char *text)
   snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
   char name[sizeof sim->scene->bodies->name];
   int length = 0;
-  if (sscanf(line, "place %63s %d %d %d%n", name, &node.at[0], &node.at[1], &node.at[2], &length) != 4)
+  if (sscanf(line, "place %71s %d %d %d%n", name, &node.at[0], &node.at[1], &node.at[2], &length) != 4)
     return;
   for (int k = 0; k < sim->scene->body_count; k++)
     if (sim->scene->bodies[k].mapped && strcmp(sim->scene->bodies[k].name, name) == 0) node.body = k;
@@ -481,22 +539,39 @@ static void restore_place(struct sim *sim, const char *text)
   if (node.body >= 0) contact_map_add_node(&sim->instruments->map, &node);
 }
 
+/* A line of a name and two or three numbers. */
+static bool restore_line(struct sim *sim, const char *line, bool *known)
+{
+  struct instruments *in = sim->instruments;
+  char name[96], flux[FLUX_NAME];
+  struct carried value;
+  double since = 0.0;
+  if (sscanf(line, "%95s %la %la%*[ ]%la", name, &value.sum, &value.rest, &since) < 3) return false;
+  if (strcmp(name, "map_span") == 0) in->map_span = value;
+  if (strncmp(name, "load_", 5) == 0) restore_load(sim, name, value.sum);
+  for (int k = 0; k <= in->columns; k++) {
+    if (strcmp(in->names[k], name) != 0) continue;
+    in->carried[k] = value;
+    in->since[k] = since;
+    known[k] = true;
+  }
+  for (int k = 0; k < in->flux_count; k++)
+    if (!sim->new_probes[flux_probe(sim->scene, k)] && strcmp(flux_name(sim->scene, k, flux), name) == 0)
+      in->flux[k] = value;
+  return true;
+}
+
 void instruments_restore(struct sim *sim, const char *text)
 {
   struct instruments *in = sim->instruments;
-  for (const char *line = text; in && line && *line; line = strchr(line, '\n') + 1) {
-    char name[96], flux[FLUX_NAME];
-    struct carried value;
-    if (!strchr(line, '\n')) return;
-    if (strncmp(line, "place ", 6) == 0) {
-      if (in->maps && sim->comm.rank == 0) restore_place(sim, line);
-      continue;
-    }
-    if (sscanf(line, "%95s %la %la", name, &value.sum, &value.rest) != 3) return;
-    if (strcmp(name, "map_span") == 0) in->map_span = value;
-    for (int k = 0; k <= in->columns; k++)
-      if (strcmp(in->names[k], name) == 0) in->carried[k] = value;
-    for (int k = 0; k < in->flux_count; k++)
-      if (strcmp(flux_name(sim->scene, k, flux), name) == 0) in->flux[k] = value;
+  if (!in) return;
+  bool *known = mem_alloc((size_t)in->columns + 1, sizeof *known);
+  for (const char *line = text; line && strchr(line, '\n'); line = strchr(line, '\n') + 1) {
+    const bool place = strncmp(line, "place ", 6) == 0;
+    if (place && in->maps && sim->comm.rank == 0) restore_place(sim, line);
+    if (!place && !restore_line(sim, line, known)) break;
   }
+  for (int k = 0; k < in->columns; k++)
+    if (!known[k]) in->since[k] = carried_value(&in->carried[in->columns]);
+  mem_free(known);
 }

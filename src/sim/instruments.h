@@ -17,12 +17,11 @@
 #include <stdint.h>
 
 struct sim;
-struct wet_contacts;
 
 /* J since the start of the run: kinetic + elastic + potential is what it was at first, less what was lost,
  * plus what bodies did and what came in, less what went out. */
 enum budget {
-  BUDGET_PLASTIC,  /* elastic energy that yielding took */
+  BUDGET_PLASTIC,  /* what yielding took */
   BUDGET_FRICTION, /* in sliding along bodies */
   BUDGET_SCHEME,   /* by the transfers, the integration in time, and the layer of nodes that hits a body */
   BUDGET_BODIES,   /* work of bodies on the snow */
@@ -44,6 +43,13 @@ struct step_sums {
   struct body_tally body[];
 };
 
+/* What a body bore in the steps since instruments_begin_loads(). */
+struct body_load {
+  double impulse[3], torque[3]; /* N s, N m s, on the body; torque about its pivot */
+  double area;                  /* m^2 s */
+  double span;                  /* s */
+};
+
 struct instruments {
   bool forces, budget, heat;
   int body_count; /* of the scene: all are tallied */
@@ -54,9 +60,11 @@ struct instruments {
   char **names;
   double *row;               /* the columns of the last row that was due */
   struct carried *carried;   /* one a column, and the time that forces are a mean over */
+  double *since;             /* s of that time before a column began, which a restart did */
   int flux_count;            /* sums of flux probes, */
   struct exact_sum *crossed; /* of this step, */
   struct carried *flux;      /* and since the start */
+  struct body_load *load;    /* of each body */
   bool maps;                 /* some body is mapped */
   struct contact_map map;    /* since the frame before: of what this rank found */
   struct carried map_span;   /* s, that the map is of */
@@ -74,16 +82,13 @@ void instruments_begin(struct sim *sim);
 /* Where contact on nodes is to be tallied; NULL: nowhere. */
 struct body_tally *instruments_bodies(struct sim *sim);
 
-/* Before the solve: v* is kept. */
-void instruments_before_solve(struct sim *sim);
-
-/* After the solve: what the nodes that bodies hold got through it. Takes one product more. Collective. */
+/* After the solve: what the nodes that bodies hold got through it, with v* in NODE_STAR. Takes one product
+ * more. Collective. */
 void instruments_after_solve(struct sim *sim, double factor,
                              void (*product)(void *context, enum node_field in, enum node_field out));
 
-/* The same of a solve whose product is made; `wet`: nodes in contact that liquid reaches, or NULL. Not
- * collective. */
-void instruments_hold(struct sim *sim, double factor, const struct wet_contacts *wet);
+/* The same of a solve whose product is made. Not collective. */
+void instruments_hold(struct sim *sim, double factor);
 
 /* After G2P: the workers' sums, over all ranks. Collective. */
 void instruments_collect(struct sim *sim);
@@ -112,9 +117,12 @@ struct contact_table *instruments_contacts(const struct sim *sim);
 /* The step was accepted; has_row: a row of the history is due. Collective. */
 void instruments_accept(struct sim *sim, double dt, bool has_row);
 
-/* What a checkpoint keeps: lines of a name and two numbers, in hexadecimal, then a line a place of the map;
- * for mem_free(), NULL for nothing. The map is rank 0's alone. It is restored by name: the scene may ask for
- * other things by now. Saving is collective. */
+/* What bodies bear is added up from now on, for a program that looks at it between steps. */
+void instruments_begin_loads(struct sim *sim);
+
+/* What a checkpoint keeps: lines of a name and two or three numbers, in hexadecimal, then a line a place of
+ * the map; for mem_free(), NULL for nothing. The map is rank 0's alone. It is restored by name: the scene may
+ * ask for other things by now. Saving is collective. */
 char *instruments_save(const struct sim *sim);
 void instruments_restore(struct sim *sim, const char *text);
 

@@ -32,6 +32,7 @@ static void look_at_plane(void *arguments, struct worker *worker, int32_t plane)
     unsigned char state = 0;
     for (int32_t i = g->cell_start[c]; i < g->cell_start[c + 1]; i++) {
       const int32_t slot = sim->order.slot[i];
+      if (particle_flies(p, slot)) continue;
       if (p->liquid[slot] == 0.0) {
         state |= CELL_SOLID;
         continue;
@@ -64,7 +65,7 @@ static bool is_near(const struct sim *sim, const double x[3], double cells)
 static bool is_in_body(const struct sim *sim, const double x[3])
 {
   for (int k = 0; k < sim->scene->body_count; k++)
-    if (shape_distance(&sim->poses[k].shape, x, NULL) <= 0.0) return true;
+    if (body_distance(&sim->poses[k], x, NULL) <= 0.0) return true;
   return false;
 }
 
@@ -182,7 +183,9 @@ static bool is_surrounded(const struct sim *sim, const struct sheets *sheets, in
   return true;
 }
 
-/* Which cells of a plane are full, and their open volumes. */
+/* Which cells of a plane are full, and their open volumes. A particle that has crossed a wall by less than
+ * round-off of its motion may be in a cell that is all wall. Its volume is no volume of liquid there:
+ * counted, it would be a bump of the liquid's surface, through which the pool leaks away. */
 struct full_arguments {
   struct sim *sim;
   const struct sheets *sheets;
@@ -205,12 +208,13 @@ static void fill_plane(void *arguments, struct worker *worker, int32_t plane)
       for (int r = 0; r < 9; r++)
         from[r] = sheet_find(&a->sheets->of[plane + r / 3], cell->y + r % 3 - 1, cell->z - 1);
     const bool near = is_near(sim, center, 1.8);
-    cell->full = !(sim->heat.cell_state[cell->cell] & CELL_SOLID) &&
-                 is_surrounded(sim, a->sheets, plane, cell, near, from);
     cell->volume = h * h * h;
     for (int point = 0; point < 8; point++) cell->share[point] = 0.125 * (h * h * h);
-    if (cell->full && near) cell->volume = open_volume(sim, center, cell->share);
-    if (cell->volume < least_full * (h * h * h)) cell->full = false;
+    const double open = near ? open_volume(sim, center, cell->share) : cell->volume;
+    cell->behind = open < least_full * (h * h * h);
+    cell->full = !cell->behind && !(sim->heat.cell_state[cell->cell] & CELL_SOLID) &&
+                 is_surrounded(sim, a->sheets, plane, cell, near, from);
+    if (cell->full) cell->volume = open;
     cell->table = cell->full && !is_near(sim, center, reach_of_bodies) ? -1 : 0;
   }
 }
@@ -287,10 +291,9 @@ static bool find_parent(const struct sim *sim, const double center[3], int way[3
   double sum[3] = {0.0, 0.0, 0.0}, most = 0.0;
   bool inside = false;
   for (int k = 0; k < sim->scene->body_count; k++) {
-    const struct shape *shape = &sim->poses[k].shape;
     double n[3];
-    if (!(shape_distance(shape, center, NULL) <= 0.0)) continue;
-    shape_distance(shape, center, n);
+    if (!(body_distance(&sim->poses[k], center, NULL) <= 0.0)) continue;
+    body_distance(&sim->poses[k], center, n);
     vec_axpy(sum, 1.0, n, sum);
     inside = true;
   }
@@ -659,16 +662,10 @@ static void apply_whole(struct sim *sim, enum node_field in, enum node_field out
              0);
 }
 
-static void project(void *context, enum node_field field)
-{
-  struct sim *sim = context;
-  wet_project(&sim->heat.wet, sim->mesh.grid->node[field]);
-}
-
 static void apply(void *context, enum node_field in, enum node_field out)
 {
   apply_whole(context, in, out);
-  project(context, out);
+  sim_project(context, out);
 }
 
 /* Forces of the pressures lambda (1 - Jt) to NODE_PRESSURE. */
@@ -712,7 +709,7 @@ static bool solve_pass(struct sim *sim)
   push(sim);
   crew_tiles(&sim->crew, sim->mesh.grid, sim->kernels->liquid_right, &arguments, sim->mesh.grid->tile_count,
              NULL, 0);
-  project(sim, NODE_RIGHT);
+  sim_project(sim, NODE_RIGHT);
   struct cr_system system = sim_system(sim);
   system.unknown = system.fixed = NODE_VELOCITY;
   system.weight = NODE_LIQUID;
@@ -721,7 +718,7 @@ static bool solve_pass(struct sim *sim)
   system.measure = NODE_STAR;
   system.factor = (scene->beta > 0.0 ? scene->beta : 1.0) * dt * dt;
   system.product = apply;
-  system.project = project;
+  system.project = sim_project;
   const struct cr_result result = cr_solve(&system, scene->tolerance, scene->max_iterations);
   sim->report.iterations += result.iterations;
   sim->report.passes++;
@@ -733,11 +730,12 @@ static bool solve_pass(struct sim *sim)
 /* Friction of what the walls gave: along the bodies, wet nodes lose a part of it. */
 static void rub(struct sim *sim, double factor, struct body_tally *tallies)
 {
-  const struct wet_contacts *wet = &sim->heat.wet;
+  const struct contacts *contacts = &sim->contacts;
   double *const *node = sim->mesh.grid->node;
   const double dt = sim->transfer.dt;
-  for (int32_t n = 0; n < wet->count; n++) {
-    const struct wet_node *w = &wet->node[n];
+  for (int32_t n = 0; n < contacts->count; n++) {
+    const struct contact_node *w = &contacts->node[n];
+    if (!w->wet) continue;
     const int64_t at = 4 * (int64_t)w->at;
     double given[3], along[3], *v = node[NODE_VELOCITY] + at + 1;
     for (int d = 0; d < 3; d++)
@@ -746,8 +744,8 @@ static void rub(struct sim *sim, double factor, struct body_tally *tallies)
     for (int d = 0; d < 3; d++) along[d] = vec_dot(w->p + 3 * d, given);
     vec_sub(given, along, given);
     const double impulse = vec_norm(given);
-    for (int32_t b = w->from; b < w->to; b++) {
-      const int body = wet->body[b];
+    for (int32_t t = w->from; t < w->to; t++) {
+      const int body = contacts->touch[t].body;
       const struct body_pose *pose = &sim->poses[body];
       const double before[3] = {v[0], v[1], v[2]};
       double carried[3], relative[3], slide[3];
@@ -756,7 +754,7 @@ static void rub(struct sim *sim, double factor, struct body_tally *tallies)
       for (int d = 0; d < 3; d++) slide[d] = vec_dot(w->p + 3 * d, relative);
       const double speed = vec_norm(slide), lost = pose->body->liquid_friction * impulse;
       if (speed > 0.0) vec_axpy(v, -(lost < speed ? lost / speed : 1.0), slide, v);
-      if (tallies && n < wet->owned)
+      if (tallies && n < contacts->owned)
         tally_collision(&tallies[body], pose, w->x, node[NODE_MOMENTUM][at], before, v);
     }
   }
@@ -785,7 +783,7 @@ static void finish_contact(struct sim *sim)
   if (tallies) find_divergence(sim);
   apply_whole(sim, NODE_VELOCITY, NODE_A_RESIDUAL);
   push(sim);
-  if (tallies) instruments_hold(sim, factor, &sim->heat.wet);
+  if (tallies) instruments_hold(sim, factor);
   if (rubs) rub(sim, factor, tallies);
   if (tallies) bear(sim);
 }
@@ -805,7 +803,7 @@ bool liquid_solve(struct sim *sim)
   grid_clear(g, NODE_STAR);
   grid_clear(g, NODE_RIGHT);
   crew_tiles(&sim->crew, g, sim->kernels->keep_star, &arguments, g->tile_count, NULL, 0);
-  project(sim, NODE_STAR);
+  sim_project(sim, NODE_STAR);
   find_divergence(sim);
   for (int32_t k = 0; k < l->count; k++) l->cell[k].active = l->cell[k].j_next < 1.0 - 1e-10;
   const int passes = sim->scene->heat.passes;
@@ -822,6 +820,8 @@ bool liquid_solve(struct sim *sim)
   find_divergence(sim);
   sim->heat.pressure = 0.0;
   for (int32_t k = 0; k < l->count; k++)
-    sim->heat.pressure = fmax(sim->heat.pressure, sim->scene->heat.lambda_liquid * (1.0 - l->cell[k].j_next));
+    if (!l->cell[k].behind)
+      sim->heat.pressure =
+          fmax(sim->heat.pressure, sim->scene->heat.lambda_liquid * (1.0 - l->cell[k].j_next));
   return true;
 }

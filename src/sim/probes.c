@@ -81,23 +81,47 @@ int probes_flux_count(const struct scene *scene)
   return count;
 }
 
+enum { COLUMN = 96 }; /* characters */
+
+static int name_column(const struct scene_probe *probe, int region, const char *name, char out[COLUMN])
+{
+  return probe->kind == PROBE_LINE || probe->kind == PROBE_PROFILE
+             ? snprintf(out, COLUMN, "%s_%d_%s", probe->name, region, name)
+             : snprintf(out, COLUMN, "%s_%s", probe->name, name);
+}
+
 char *probes_header(const struct scene *scene)
 {
-  enum { MOST = 96 }; /* characters of a column */
-  char *header = mem_alloc(sizeof probes_beginning + MOST * (size_t)probes_columns(scene) + 2, 1);
+  char *header = mem_alloc(sizeof probes_beginning + (COLUMN + 1) * (size_t)probes_columns(scene) + 2, 1);
   char *at = header + sprintf(header, "%s", probes_beginning);
   for (int k = 0; k < scene->probe_count; k++) {
     const struct scene_probe *probe = &scene->probes[k];
     int count;
     const char *const *names = names_of(scene, probe, &count);
     for (int region = 0; region < probe->regions; region++)
-      for (int n = 0; n < count; n++)
-        at += probe->kind == PROBE_LINE || probe->kind == PROBE_PROFILE
-                  ? sprintf(at, ",%s_%d_%s", probe->name, region, names[n])
-                  : sprintf(at, ",%s_%s", probe->name, names[n]);
+      for (int n = 0; n < count; n++) {
+        *at++ = ',';
+        at += name_column(probe, region, names[n], at);
+      }
   }
   memcpy(at, "\n", 2);
   return header;
+}
+
+bool probes_is_new(const struct sim *sim, const char *column)
+{
+  for (int k = 0; sim->new_probes && k < sim->scene->probe_count; k++) {
+    const struct scene_probe *probe = &sim->scene->probes[k];
+    int count;
+    const char *const *names = names_of(sim->scene, probe, &count);
+    for (int region = 0; region < probe->regions && sim->new_probes[k]; region++)
+      for (int n = 0; n < count; n++) {
+        char own[COLUMN];
+        name_column(probe, region, names[n], own);
+        if (strcmp(own, column) == 0) return true;
+      }
+  }
+  return false;
 }
 
 /* Point k of a line, or the point. */
@@ -204,7 +228,7 @@ static void add_to_deposits(const struct sim *sim, int32_t i, const double up[3]
     const struct scene_probe *probe = &sim->scene->probes[k];
     if (probe->kind != PROBE_DEPOSIT) continue;
     struct extent *e = extent++;
-    if (probe->shape.kind != SHAPE_NONE && shape_contains(&probe->shape, x)) continue;
+    if (shape_contains(&probe->shape, x)) continue;
     const double along = vec_dot(x, probe->high);
     double density[9];
     e->most[0] = fmax(e->most[0], along);

@@ -16,6 +16,9 @@ int probes_columns(const struct scene *scene);
 /* The header of probes.csv, for mem_free(). */
 char *probes_header(const struct scene *scene);
 
+/* Whether a column of that header is of a probe that is another one than before a restart. */
+bool probes_is_new(const struct sim *sim, const char *column);
+
 /* What every such header begins with. */
 extern const char probes_beginning[];
 

@@ -71,9 +71,9 @@ static void unpack_arrivals(struct sim *sim)
   }
 }
 
-/* Threads that this rank's particles are worth. Starting and joining them costs some microseconds a kernel,
- * and much more when other programs want the cores. */
-static int worthwhile(const struct sim *sim)
+/* Starting and joining threads costs some microseconds per kernel, and much more when other programs want the
+ * cores. */
+int sim_worthwhile(const struct sim *sim)
 {
   const int32_t least = sim->comm.thread_least;
   const int32_t worth = least > 0 ? sim->p->count / least : sim->crew.size;
@@ -85,7 +85,7 @@ static int worthwhile(const struct sim *sim)
 static void chunk_planes(struct sim *sim)
 {
   struct grid *g = sim->mesh.grid;
-  const int workers = worthwhile(sim);
+  const int workers = sim_worthwhile(sim);
   g->edge_apart = false;
   g->threads = sim->order.threads = workers == 1 ? 1 : sim->crew.size;
   if (g->planes < 2 * SLAB_LEAST) return;

@@ -17,4 +17,7 @@ bool sim_find_leavers(struct sim *sim);
  * `anywhere` as in migrate.h. */
 void sim_settle(struct sim *sim, bool anywhere);
 
+/* Threads that this rank's particles are worth. Not collective. */
+int sim_worthwhile(const struct sim *sim);
+
 #endif

@@ -1,12 +1,16 @@
 #include "sim/sim.h"
 #include "sim/balance.h"
+#include "sim/drive.h"
+#include "sim/push.h"
 #include "sim/settle.h"
 #include "sim/sources.h"
+#include "sim/window_move.h"
 
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/timer.h"
 #include "base/vec.h"
+#include "io/particles/unique_ids.h"
 #include "io/scene/scene_changes.h"
 #include "seeding/scene_report.h"
 #include "seeding/seeding.h"
@@ -50,12 +54,11 @@ static struct grid_geometry make_frame(const struct scene *scene, int slab_axis)
   return frame;
 }
 
-static void make_constants(struct sim *sim)
+struct material_constants *sim_constants_create(const struct scene *scene)
 {
-  const struct scene *scene = sim->scene;
-  sim->constants = mem_alloc((size_t)scene->material_count, sizeof *sim->constants);
-  for (int k = 0; k < scene->material_count; k++)
-    material_constants(&scene->materials[k], &sim->constants[k]);
+  struct material_constants *constants = mem_alloc((size_t)scene->material_count, sizeof *constants);
+  for (int k = 0; k < scene->material_count; k++) material_constants(&scene->materials[k], &constants[k]);
+  return constants;
 }
 
 static bool is_snow_alone(const struct scene *scene)
@@ -65,16 +68,7 @@ static bool is_snow_alone(const struct scene *scene)
   return true;
 }
 
-/* Sound limits explicit steps, and others where some material has no part in the solve. */
-static bool sound_limits(const struct scene *scene)
-{
-  bool binds = scene->beta == 0.0;
-  for (int k = 0; k < scene->material_count; k++) binds |= material_is_explicit(&scene->materials[k]);
-  return binds && scene->step == 0.0;
-}
-
-/* The fields that particles of the scene have besides those that all have. */
-static unsigned particle_needs(const struct scene *scene)
+unsigned sim_particle_needs(const struct scene *scene)
 {
   unsigned needs = scene->scheme == SCHEME_APIC ? NEEDS_AFFINE : NEEDS_NOTHING;
   for (int k = 0; k < scene->material_count; k++) {
@@ -82,6 +76,8 @@ static unsigned particle_needs(const struct scene *scene)
     if (scene->beta > 0.0 && scene->materials[k].flow) needs |= NEEDS_FLOW;
   }
   if (scene->has_heat) needs |= NEEDS_HEAT;
+  for (int k = 0; k < scene->source_count; k++)
+    if (scene_source_is_thin(scene, &scene->sources[k])) needs |= NEEDS_FLYING;
   if (scene_stiffness_varies(scene)) needs |= NEEDS_STIFFNESS;
   if (scene->material_count > 1) needs |= NEEDS_MATERIAL;
   return needs;
@@ -91,6 +87,7 @@ static void make_transfer(struct sim *sim)
 {
   const struct scene *scene = sim->scene;
   sim->poses = mem_alloc((size_t)scene->body_count, sizeof *sim->poses);
+  sim->drives = mem_alloc((size_t)scene->body_count, sizeof *sim->drives);
   sim->transfer = (struct transfer){
       .grid = sim->mesh.grid,
       .p = sim->p,
@@ -106,7 +103,7 @@ static void make_transfer(struct sim *sim)
       .mls = scene->force == FORCE_MLS,
       .implicit = scene->beta > 0.0,
       .mixed = scene->beta > 0.0 && scene->mixed,
-      .want_sound = sound_limits(scene),
+      .want_sound = scene_sound_binds(scene),
       .heat = scene->has_heat ? &scene->heat : NULL,
       .budget = scene->budget,
   };
@@ -172,36 +169,40 @@ static vd all_lanes(const double *array, int32_t i)
 }
 
 /* Square of the speed of sound in particle i. */
-static double sound2_of(const struct sim *sim, const struct particles *p, int32_t i)
+static double sound2_in(const struct scene *scene, const struct material_constants *constants,
+                        const struct particles *p, int32_t i)
 {
   uint32_t material[LANES];
   for (int l = 0; l < LANES; l++) material[l] = particle_material(p, i);
   if (p->liquid && p->liquid[i] != 0.0) return 0.0;
-  if (!sim->transfer.want_sound) return 0.0;
-  if (sim->transfer.implicit && !material_is_explicit(&sim->scene->materials[particle_material(p, i)]))
-    return 0.0;
-  if (sim->transfer.snow_alone) {
+  if (scene->beta > 0.0 && !material_is_explicit(&scene->materials[material[0]])) return 0.0;
+  if (is_snow_alone(scene)) {
     vm clamped;
-    const struct snow_lanes m = snow_gather(sim->constants, material);
+    const struct snow_lanes m = snow_gather(constants, material);
     const double factor = snow_hardening(&m, all_lanes(p->jp, i), &clamped)[0];
     return factor * particle_stiffness(p, i) * (m.lambda[0] + 2.0 * m.mu[0]) * p->volume[i] / p->mass[i];
   }
   struct material_lanes m;
   vd f[9];
-  material_gather(sim->constants, material, &m);
+  material_gather(constants, material, &m);
   for (int k = 0; k < 9; k++) f[k] = all_lanes(p->fe[k], i);
   const struct history h = {all_lanes(p->jp, i), p->shear ? all_lanes(p->shear, i) : vd_set(0.0)};
   const struct stretch_bounds bounds = stretch_bound(f);
   return material_wave(&m, &bounds, &h)[0] * particle_stiffness(p, i) * p->volume[i] / p->mass[i];
 }
 
-double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i)
+double sim_sound_in(const struct scene *scene, const struct material_constants *constants,
+                    const struct particles *p, int32_t i)
 {
-  return sqrt(sound2_of(sim, p, i));
+  return sqrt(sound2_in(scene, constants, p, i));
 }
 
-/* The speeds that limit the first step. */
-static void first_speeds(struct sim *sim)
+double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i)
+{
+  return sim->transfer.want_sound ? sim_sound_in(sim->scene, sim->constants, p, i) : 0.0;
+}
+
+void sim_find_speeds(struct sim *sim)
 {
   double most[2] = {0.0, 0.0};
 #pragma omp parallel for num_threads(sim->crew.size) reduction(max : most)
@@ -294,7 +295,7 @@ static int place(struct sim *sim, int slab_axis, struct error *err)
 {
   const struct grid_geometry frame = make_frame(sim->scene, slab_axis);
   sim->mesh.grid = grid_create(&frame);
-  make_constants(sim);
+  sim->constants = sim_constants_create(sim->scene);
   make_transfer(sim);
   const int code = check_particles(sim, err);
   if (code) return code;
@@ -336,10 +337,12 @@ static int populate(struct sim *sim, struct error *err)
   if (!code) code = comm_agree(&sim->comm, seed_snow(&sim->comm, sim->scene, sim->p, err), err);
   if (!code) code = check_ids(sim, err);
   if (!code) sim_begin_history(sim->scene, sim->p);
+  if (!code) sources_begin(sim);
+  if (!code) code = window_begin(sim, err);
   if (!code) code = place(sim, choose_axis(sim), err);
   if (code) return code;
   estimate_volumes(sim);
-  first_speeds(sim);
+  sim_find_speeds(sim);
   heat_begin(sim);
   return FIRN_OK;
 }
@@ -358,7 +361,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->scene = scene;
   sim->clock.on_frame = sim->reported = true;
   sim->kernels = choose_kernels(&sim->comm, isa);
-  sim->p = particles_create(particle_needs(scene));
+  sim->p = particles_create(sim_particle_needs(scene));
   sim->next.once = scene_affine_once(scene) ? NEEDS_AFFINE : NEEDS_NOTHING;
   sim->mesh.halo = halo_create(&sim->comm);
   sim->balance.every = 1;
@@ -444,23 +447,23 @@ static void restore_numbers(struct sim *sim, const struct checkpoint *from)
   sim->max_speed = from->max_speed;
   sim->max_sound = from->max_sound;
   sim->clock.trusted = from->trusted;
-  sim->totals = (struct sim_totals){.particles = sim->totals.particles,
-                                    .removed = from->removed,
-                                    .entered = from->entered,
-                                    .migrated = from->migrated,
-                                    .shared_contacts = from->shared_contacts,
-                                    .shared_plastic = from->shared_plastic,
-                                    .shared_changed = from->shared_changed,
-                                    .melted = from->melted,
-                                    .frozen = from->frozen,
-                                    .melted_mass = from->melted_mass,
-                                    .frozen_mass = from->frozen_mass,
-                                    .heat_in = from->heat_in,
-                                    .pass_limits = from->pass_limits,
-                                    .halvings = from->halvings,
-                                    .iterations = from->iterations,
-                                    .solves = from->solves};
+  const int64_t particles = sim->totals.particles;
+  sim->totals = from->totals;
+  sim->totals.particles = particles;
   log_set_step(sim->clock.step);
+}
+
+/* Probes go by their names; what one measured elsewhere is not this one's. */
+static int find_new_probes(struct sim *sim, const struct checkpoint *from, struct error *err)
+{
+  struct scene_changes *changes = NULL;
+  const int code =
+      comm_agree(&sim->comm, scene_changes_create(&changes, from->resolved, sim->scene->resolved, err), err);
+  if (!code) sim->new_probes = mem_alloc((size_t)sim->scene->probe_count, sizeof *sim->new_probes);
+  for (int k = 0; !code && k < sim->scene->probe_count; k++)
+    sim->new_probes[k] = scene_changes_touch(changes, "probes", sim->scene->probes[k].name);
+  scene_changes_destroy(&changes);
+  return code;
 }
 
 static int restore(struct sim *sim, const char *path, const struct checkpoint *from, bool lenient,
@@ -469,15 +472,21 @@ static int restore(struct sim *sim, const char *path, const struct checkpoint *f
   const struct scene *scene = sim->scene;
   int code = check_kernels(sim, from, lenient, err);
   if (!code) code = scene_particles_fit(&sim->comm, (double)from->particles, err);
-  if (!code) code = checkpoint_read(&sim->comm, path, lenient, sim->p, err);
+  if (!code) code = checkpoint_read(&sim->comm, path, &scene->writing, lenient, sim->p, err);
   if (!code) code = map_materials(sim, path, from, err);
   for (int32_t i = 0; i < sim->p->count && scene->has_heat && lenient; i++)
     if (sim->p->conductivity[i] == 0.0) /* of a run without heat */
       sim->p->conductivity[i] = heat_snow_conductivity(sim->p->mass[i] / sim->p->volume[i]);
   if (!code)
     code = place(sim, scene->slab_axis == AXIS_AUTO ? (int)from->slab_axis : (int)scene->slab_axis, err);
+  if (!code) code = sources_restore(sim, from, path, err);
+  if (!code) code = drive_restore(sim, from->drives, err);
+  if (!code) code = window_restore(sim, from, path, lenient, err);
+  if (!code) code = find_new_probes(sim, from, err);
   if (!code) restore_numbers(sim, from);
   if (!code) heat_begin(sim);
+  if (!code) sources_count_flying(sim);
+  if (!code) FIRN_DEBUG_ASSERT(sim_ids_are_unique(sim));
   return code;
 }
 
@@ -509,24 +518,19 @@ void sim_describe(const struct sim *sim, struct checkpoint *info)
                               .frame = sim->clock.frame,
                               .on_frame = sim->clock.on_frame,
                               .particles = sim->totals.particles,
-                              .removed = sim->totals.removed,
-                              .entered = sim->totals.entered,
-                              .halvings = sim->totals.halvings,
-                              .iterations = sim->totals.iterations,
-                              .solves = sim->totals.solves,
-                              .migrated = sim->totals.migrated,
-                              .shared_contacts = sim->totals.shared_contacts,
-                              .shared_plastic = sim->totals.shared_plastic,
-                              .shared_changed = sim->totals.shared_changed,
-                              .melted = sim->totals.melted,
-                              .frozen = sim->totals.frozen,
-                              .melted_mass = sim->totals.melted_mass,
-                              .frozen_mass = sim->totals.frozen_mass,
-                              .heat_in = sim->totals.heat_in,
-                              .pass_limits = sim->totals.pass_limits,
+                              .totals = sim->totals,
                               .slab_axis = sim->mesh.grid->geometry.axis[0]};
   snprintf(info->isa, sizeof info->isa, "%s", sim->kernels->name);
   info->instruments = instruments_save(sim);
+  info->sources = sources_save(sim);
+  info->drives = drive_save(sim);
+  info->seeding = window_save(sim);
+  FIRN_DEBUG_ASSERT(sim_ids_are_unique(sim));
+}
+
+bool sim_ids_are_unique(const struct sim *sim)
+{
+  return unique_ids_check(&sim->comm, sim->p->id, sim->p->count, NULL) == FIRN_OK;
 }
 
 void sim_destroy(struct sim **sim)
@@ -538,17 +542,24 @@ void sim_destroy(struct sim **sim)
   grid_destroy(&s->mesh.grid);
   particles_destroy(&s->p);
   mem_free(s->leavers.particle);
+  mem_free(s->flight.crowd);
   window_free(&s->window, s->scene);
+  sources_free(s);
   next_free(&s->next);
   reorder_free(&s->order);
   crew_free(&s->crew);
   instruments_destroy(&s->instruments);
+  mem_free(s->new_probes);
   mailbox_free(&s->outgoing);
   mailbox_free(&s->incoming);
   transfer_free(&s->transfer);
   heat_free(&s->heat);
+  contacts_free(&s->contacts);
   mem_free(s->constants);
   mem_free(s->poses);
+  mem_free(s->drives);
+  mem_free(s->dropped);
+  push_free(&s->hooks.push);
   mem_free(s);
   *sim = NULL;
 }

@@ -7,6 +7,7 @@
 #define FIRN_SIM_H
 
 #include "base/error.h"
+#include "bodies/contact.h"
 #include "decomposition/comm.h"
 #include "decomposition/halo.h"
 #include "decomposition/migrate.h"
@@ -16,6 +17,7 @@
 #include "grid/particles.h"
 #include "grid/reorder.h"
 #include "io/particles/checkpoint.h"
+#include "io/particles/totals.h"
 #include "io/scene/scene.h"
 #include "kernels/crew.h"
 #include "kernels/kernels.h"
@@ -48,6 +50,7 @@ struct step_report {
   double dt;       /* s */
   int iterations;  /* of the solver */
   int passes;      /* solves, with liquid: more than one finds out which cells push */
+  int repeats;     /* solves that were repeated (sim/flow.h) */
   bool pass_limit; /* the last allowed solve was not looked at any more */
   int heat_iterations;
   int halvings;      /* how often this step was cut in two before it was accepted */
@@ -64,24 +67,6 @@ struct step_report {
   bool has_measured;
   double measured[MEASURED_COUNT]; /* of the state at `time` */
   double seconds[PHASES];          /* this rank's, failed tries of the step included */
-};
-
-/* What happened at the cuts, for tests and the log; the same on all ranks. */
-struct sim_totals {
-  int64_t migrated; /* particles that stepped into another rank's slab; not those that a cut passed over */
-  int64_t shared_contacts; /* nodes in contact on shared planes, summed over steps */
-  int64_t shared_plastic;  /* particles clamped whose stencil touches a shared plane, summed over steps */
-  int64_t rebalanced;      /* how often the cuts moved */
-  int64_t halvings;
-  int64_t iterations;
-  int64_t solves;
-  int64_t particles, removed;      /* now, and since the start */
-  int64_t entered;                 /* through the window */
-  int64_t shared_changed;          /* changes of phase of particles whose stencil touches a shared plane */
-  int64_t melted, frozen;          /* particles, each time they did */
-  double melted_mass, frozen_mass; /* kg */
-  double heat_in;                  /* J, from bodies and air */
-  int64_t pass_limits;             /* steps that ended so */
 };
 
 /* Where this rank's part of the domain is, and its nodes. */
@@ -104,12 +89,55 @@ struct leavers {
   int32_t count, room;
 };
 
+/* Which of the scene's snow is there, and what its particles are numbered by (sim/window_move.h). */
+struct sim_seeding {
+  uint64_t end_id;      /* no particle of the scene's snow has this id or one above it, or will have */
+  bool windowed;        /* it comes through a window: */
+  int axis;             /* 0, 1, 2 */
+  int direction;        /* 1 or -1 */
+  double from, to;      /* m, between which it is there */
+  uint64_t first_id;    /* of the points of all samplings */
+  uint64_t points_mark; /* seed_samplings_mark() */
+};
+
+/* What sources have brought (sim/sources.h): first those of the scene in its order, then those that earlier
+ * starts of the run had. */
+struct source_record {
+  char name[NAME_SIZE];
+  int64_t block;   /* of ids */
+  int64_t brought; /* particles so far */
+};
+struct sim_sources {
+  struct source_record *records;
+  int count;
+};
+
+/* What sources brought and has not landed (sim/sources.h). */
+struct sim_flight {
+  int64_t count; /* of all ranks */
+  double *crowd; /* see struct transfer */
+  int64_t capacity;
+};
+
 struct sim_clock {
   double time;   /* s */
   int64_t step;  /* taken, halves counted one by one */
   int64_t frame; /* last one reached */
   bool on_frame;
   double trusted; /* s: limit of automatic steps after one that was cut (learn_step()); 0: none */
+};
+
+/* Accelerations (m/s^2) of `count` points that the caller gives, at a time (s); ids are NULL on nodes. They
+ * must follow from these arguments alone, so that bits do not depend on ranks (sim/push.h). */
+typedef void sim_acceleration(void *context, double time, int64_t count, const double *const x[3],
+                              const uint64_t *id, double *const a[3]);
+
+struct sim_push {
+  sim_acceleration *nodes, *particles; /* NULL: none */
+  void *nodes_context, *particles_context;
+  double *x[3], *a[3], *kept[3]; /* points, what was given, and velocities before it */
+  uint64_t *id;
+  int64_t capacity;
 };
 
 struct sim;
@@ -126,6 +154,7 @@ struct sim_hooks {
   double (*poll)(void *context);
   void *poll_context;
   double request;
+  struct sim_push push;
 };
 
 struct sim {
@@ -138,25 +167,34 @@ struct sim {
   struct reorder order;
   struct crew crew;
   struct leavers leavers;
+  struct sim_flight flight;
   struct mailbox outgoing, incoming;
   struct reduction reduction; /* of a pipelined solve, while one is under way */
   struct material_constants *constants;
   struct body_pose *poses;
+  struct body_drive *drives; /* of each body of the scene (sim/drive.h) */
   struct transfer transfer;
   struct exact_sum measured[MEASURED_COUNT];
   struct exact_sum changed[2]; /* kg that melt and that freeze in this step, of this rank */
   struct sim_heat heat;
+  struct contacts contacts;    /* of this step, for its solve */
   int64_t shared_contacts;     /* of this step, counted by this rank */
   double max_speed, max_sound; /* m/s, of the present state */
   struct window window;
+  struct sim_seeding seeding;
+  struct sim_sources sources;
   struct sim_clock clock;
   struct sim_balance balance;
   struct instruments *instruments; /* NULL: the scene asks for none */
+  bool *new_probes;                /* for each of the scene: not the one that the run had; NULL: no restart */
   struct step_report report;       /* of the last step */
   bool reported;                   /* the next try begins a report of its own */
   double waited[WAITS];            /* of comm.traffic, as far as phases have it */
-  struct sim_totals totals;
+  struct sim_totals totals;        /* the same on all ranks */
   struct sim_hooks hooks;
+  bool edited;            /* particles were changed from outside and are not placed anew yet (sim/edit.h) */
+  unsigned char *dropped; /* of the edit: for each particle, whether it goes */
+  int64_t dropped_capacity, first_added;
 };
 
 /* Scene and communicator must live as long as the simulation. *out is NULL on failure. isa: ISA_COUNT for the
@@ -173,8 +211,12 @@ int sim_create_from(struct sim **out, const struct comm *comm, const struct scen
 void sim_destroy(struct sim **sim);
 
 /* What a checkpoint holds besides particles; run_id, generation and finished are the caller's, and so is
- * `instruments`, for mem_free(). Not collective. */
+ * what checkpoint_forget() frees. Collective. */
 void sim_describe(const struct sim *sim, struct checkpoint *info);
+
+/* Whether no id occurs twice on any ranks; debug builds ask after each restart and at each checkpoint.
+ * Collective. */
+bool sim_ids_are_unique(const struct sim *sim);
 
 /* The step that the scene's rule gives now, cut to fall on the next frame or the scene's end. Not collective,
  * as the next two: every rank computes the same. */
@@ -199,6 +241,10 @@ int sim_advance(struct sim *sim, double dt, struct error *err);
 /* One step of the scene's rule; on_frame tells whether it ended on a frame. */
 int sim_step(struct sim *sim, struct error *err);
 
+/* The same, cut if it would pass the time `limit` (s). A step that ends there, between two frames, is one
+ * that a run without the limit does not take. */
+int sim_step_until(struct sim *sim, double limit, struct error *err);
+
 int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err);
 
 /* Rank that must count node plane k of its grid in global sums; tiles [0, this) are the rank's own. Not
@@ -213,8 +259,18 @@ void sim_end_phase(struct sim *sim, enum phase phase, double *since);
  * Not collective. */
 void sim_begin_history(const struct scene *scene, struct particles *p);
 
+/* The speeds that limit the next step, of a state that no step led to. */
+void sim_find_speeds(struct sim *sim);
+
 /* Speed of sound in particle i of p (m/s), where steps depend on it; else 0. Not collective. */
 double sim_sound_of(const struct sim *sim, const struct particles *p, int32_t i);
+
+/* The same before there is a simulation: the fields that the scene's particles have besides those that all
+ * have, its materials as kernels read them (for mem_free()), and the speed of sound. Not collective. */
+unsigned sim_particle_needs(const struct scene *scene);
+struct material_constants *sim_constants_create(const struct scene *scene);
+double sim_sound_in(const struct scene *scene, const struct material_constants *constants,
+                    const struct particles *p, int32_t i);
 
 /* Fields that are sums over particles: a kernel over all planes of all ranks, the exchange while it works,
  * and the sums complete on shared planes. */
@@ -223,6 +279,9 @@ void sim_scatter(struct sim *sim, plane_kernel *kernel, void *arguments, const e
 
 /* A solve over the nodes, but for its fields and its product. Not collective. */
 struct cr_system sim_system(struct sim *sim);
+
+/* A field's vectors on nodes in contact keep what the solve may move (bodies/contact.h). context: the sim. */
+void sim_project(void *context, enum node_field field);
 
 /* Brings the particle arrays into the order (cell, id): particle k of this rank is then sim->p's k-th. To be
  * called before the arrays are read from outside; sim_advance() and a step that ends on a frame have done it.

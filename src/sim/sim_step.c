@@ -1,13 +1,19 @@
 /* One time step, as method.md has it, and what happens when it is not accepted. */
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/timer.h"
 #include "base/vec.h"
 #include "bodies/contact.h"
 #include "decomposition/reduce.h"
 #include "sim/balance.h"
+#include "sim/flow.h"
+#include "sim/friction.h"
+#include "sim/plan.h"
+#include "sim/push.h"
 #include "sim/settle.h"
 #include "sim/sim.h"
 #include "sim/sources.h"
+#include "sim/trouble.h"
 #include "sim/window_move.h"
 #include "solver/cr.h"
 
@@ -24,29 +30,42 @@ static void rasterise(struct sim *sim, double *clock)
   if (fused) grid_clear(sim->mesh.grid, NODE_VELOCITY);
   sim->crew.label = "p2g planes";
   sim_scatter(sim, sim->kernels->p2g, &sim->transfer, fields, fused ? 1 : 2);
+  if (sim->scene->gap) {
+    const enum node_field place = NODE_PLACE;
+    sim_scatter(sim, sim->kernels->p2g_place, &sim->transfer, &place, 1);
+  }
   if (sim->scene->has_heat) heat_rasterise(sim);
   sim_end_phase(sim, PHASE_P2G, clock);
 }
 
-/* Steps 4 and 5: v* on all nodes this rank holds; shared planes are done by both sides alike. */
-static void update_velocities(struct sim *sim, double *clock)
+/* Step 4: v* on all nodes this rank holds; shared planes are done by both sides alike, here and below. */
+static void update_velocities(struct sim *sim)
+{
+  const struct grid *g = sim->mesh.grid;
+  crew_tiles(&sim->crew, g, sim->kernels->velocity, &sim->transfer, g->tile_count, NULL, 0);
+  push_nodes(sim, sim->transfer.dt);
+}
+
+/* Step 5: bodies act on nodes. */
+static void collide_nodes(struct sim *sim, double *clock)
 {
   struct grid *g = sim->mesh.grid;
-  crew_tiles(&sim->crew, g, sim->kernels->velocity, &sim->transfer, g->tile_count, NULL, 0);
   for (int k = 0; k < sim->scene->body_count; k++)
-    body_pose_at(&sim->scene->bodies[k], sim->clock.time, &sim->poses[k]);
+    body_driven_pose(&sim->scene->bodies[k], &sim->drives[k], sim->clock.time, &sim->poses[k]);
   const int shared = g->geometry.support - 1, bodies = sim->scene->body_count;
   const int32_t left = g->has_left ? shared : 0, right = g->has_right ? g->planes : g->node_planes;
   struct body_tally *tallies = instruments_bodies(sim);
-  struct wet_contacts *wet = sim->heat.count ? &sim->heat.wet : NULL;
-  if (wet) {
-    wet->count = wet->bodies = 0;
-    wet->heat = g->node[NODE_HEAT];
-  }
-  const int64_t of_left = contact_nodes(g, sim->poses, bodies, 0, left, wet, tallies);
-  sim->report.contact_nodes = of_left + contact_nodes(g, sim->poses, bodies, left, right, wet, tallies);
-  if (wet) wet->owned = wet->count;
-  contact_nodes(g, sim->poses, bodies, right, g->node_planes, wet, NULL); /* counted by the right neighbour */
+  const bool wet = sim->heat.count > 0;
+  struct contacts *contacts = wet || sim->scene->beta > 0.0 ? &sim->contacts : NULL;
+  contacts_clear(&sim->contacts, wet ? g->node[NODE_HEAT] : NULL, sim->scene->slide,
+                 sim->scene->whole_friction && !wet);
+  const double closes = sim->scene->gap ? sim->transfer.dt : 0.0;
+  const int64_t of_left = contact_nodes(g, sim->poses, bodies, 0, left, closes, contacts, tallies);
+  sim->report.contact_nodes =
+      of_left + contact_nodes(g, sim->poses, bodies, left, right, closes, contacts, tallies);
+  sim->contacts.owned = sim->contacts.count;
+  contact_nodes(g, sim->poses, bodies, right, g->node_planes, closes, contacts,
+                NULL); /* the right neighbour counts */
   sim->shared_contacts = of_left;
   sim_end_phase(sim, PHASE_NODES, clock);
 }
@@ -59,14 +78,42 @@ static void multiply(struct sim *sim, enum node_field in, enum node_field out, b
               &out, 1);
 }
 
+struct project_arguments {
+  const struct contacts *contacts;
+  double *field;
+};
+
+static void project_tiles(void *arguments, struct worker *worker, int32_t begin, int32_t end)
+{
+  (void)worker;
+  const struct project_arguments *a = arguments;
+  contacts_project(a->contacts, a->field, begin, end);
+}
+
+void sim_project(void *context, enum node_field field)
+{
+  struct sim *sim = context;
+  struct grid *g = sim->mesh.grid;
+  struct project_arguments arguments = {&sim->contacts, g->node[field]};
+  if (sim->contacts.count)
+    crew_tiles(&sim->crew, g, project_tiles, &arguments, sim_owned_tiles(sim), NULL, 0);
+}
+
 static void apply_hessian(void *context, enum node_field in, enum node_field out)
 {
   multiply(context, in, out, false);
 }
 
+static void apply_projected(void *context, enum node_field in, enum node_field out)
+{
+  multiply(context, in, out, false);
+  sim_project(context, out);
+}
+
 static void apply_with_diagonal(void *context, enum node_field in, enum node_field out)
 {
   multiply(context, in, out, true);
+  sim_project(context, out);
 }
 
 static void reduce_dots(void *context, struct exact_sum *sums, int count)
@@ -100,11 +147,9 @@ struct cr_system sim_system(struct sim *sim)
                             .reduce_end = end_dots};
 }
 
-/* Step 6 without liquid. */
-static bool snow_solve(struct sim *sim, double dt)
+static struct cr_system snow_system(struct sim *sim)
 {
-  if (sim->scene->beta == 0.0) return true;
-  instruments_before_solve(sim);
+  const double dt = sim->transfer.dt;
   struct cr_system system = sim_system(sim);
   system.unknown = system.fixed = NODE_VELOCITY;
   system.weight = NODE_MOMENTUM;
@@ -112,16 +157,60 @@ static bool snow_solve(struct sim *sim, double dt)
   system.scale = sim->scene->spacing / dt; /* a velocity that strains a cell by 1 in the step */
   system.least = 10.0 * vec_norm(sim->scene->gravity) * dt; /* the residual may be a hundredth of gravity */
   system.factor = sim->scene->beta * dt * dt;
-  system.product = apply_hessian;
+  system.product = apply_projected;
+  system.project = sim_project;
+  system.balanced = true;
+  system.held = sim->report.contact_nodes;
   if (sim->scene->jacobi) system.first_product = apply_with_diagonal;
+  return system;
+}
+
+static struct cr_result solve_system(struct sim *sim, const struct cr_system *system)
+{
   const struct cr_result result = (sim->scene->pipelined ? cr_solve_pipelined : cr_solve)(
-      &system, sim->scene->tolerance, sim->scene->max_iterations);
+      system, sim->scene->tolerance, sim->scene->max_iterations);
   sim->report.iterations += result.iterations;
   sim->report.passes++;
   sim->totals.iterations += result.iterations;
   sim->totals.solves++;
-  if (result.converged) instruments_after_solve(sim, sim->scene->beta * dt * dt, apply_hessian);
-  return result.converged;
+  return result;
+}
+
+static bool solve_once(struct sim *sim)
+{
+  friction_clear(sim);
+  struct cr_system system = snow_system(sim);
+  const struct cr_result result = solve_system(sim, &system);
+  contacts_restore(&sim->contacts,
+                   sim->mesh.grid->node[NODE_VELOCITY]); /* Jacobi's balance moves all nodes */
+  if (!result.converged || !result.held || !sim->scene->whole_friction) return result.converged;
+  multiply(sim, NODE_VELOCITY, NODE_A_RESIDUAL, false);
+  friction_begin(sim);
+  system.unknown = NODE_PRESSURE;
+  const bool converged = solve_system(sim, &system).converged;
+  friction_end(sim);
+  return converged;
+}
+
+/* v* stays in NODE_STAR if something needs it after the solve. */
+static void keep_star(struct sim *sim)
+{
+  struct grid *g = sim->mesh.grid;
+  if (!instruments_bodies(sim) && !flow_is_checked(sim)) return;
+  struct liquid_arguments arguments = {.transfer = &sim->transfer};
+  grid_clear(g, NODE_STAR);
+  crew_tiles(&sim->crew, g, sim->kernels->keep_star, &arguments, g->tile_count, NULL, 0);
+}
+
+/* Step 6 without liquid. */
+static bool snow_solve(struct sim *sim, double dt)
+{
+  if (sim->scene->beta == 0.0) return true;
+  keep_star(sim);
+  if (!flow_solve(sim, solve_once)) return false;
+  friction_bear(sim);
+  instruments_after_solve(sim, sim->scene->beta * dt * dt, apply_hessian);
+  return true;
 }
 
 /* Step 6, and heat. */
@@ -133,10 +222,23 @@ static bool solve(struct sim *sim, double dt, double *clock)
   return solved;
 }
 
+/* How crowded it is around what flies. */
+static void find_crowds(struct sim *sim)
+{
+  const enum node_field field = NODE_FILLED;
+  struct sim_flight *flight = &sim->flight;
+  if (flight->count == 0) return;
+  flight->crowd = mem_reserve(flight->crowd, &flight->capacity, sim->p->count, sizeof *flight->crowd);
+  sim->transfer.crowd = flight->crowd;
+  sim_scatter(sim, sim->kernels->p2g_filled, &sim->transfer, &field, 1);
+  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->find_crowds, &sim->transfer, PASS_ALL);
+}
+
 /* Steps 7 to 10, into the next state. */
 static void update_particles(struct sim *sim, struct step_result *result, double *clock)
 {
   const struct grid *g = sim->mesh.grid;
+  find_crowds(sim);
   if (transfer_is_flip(&sim->transfer))
     crew_tiles(&sim->crew, g, sim->kernels->mix, &sim->transfer, g->tile_count, NULL, 0);
   sim->crew.label = "g2p planes";
@@ -145,13 +247,6 @@ static void update_particles(struct sim *sim, struct step_result *result, double
   crew_collect(&sim->crew, g, result, sim->measured, sim->changed);
   sim_end_phase(sim, PHASE_G2P, clock);
 }
-
-/* What all ranks must know of the step that was tried. */
-struct verdict {
-  enum trouble trouble;
-  bool farther;
-  int64_t outside;
-};
 
 /* Whether the history has a row of this step. */
 static bool row_is_due(const struct sim *sim)
@@ -175,7 +270,8 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, d
     SUM_MELTED,
     SUM_FROZEN,
     SUM_LIQUID,
-    SUM_SHARED_CHANGED
+    SUM_SHARED_CHANGED,
+    SUM_FLYING
   };
   const int64_t work = sim_work(sim);
   double most[MAXIMA] = {(double)result->trouble,
@@ -189,10 +285,10 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, d
     struct exact_sum measured[MEASURED_COUNT];
     struct exact_sum counts; /* integers ride along in one more sum's limbs */
     struct exact_sum changed[2];
-  } sums = {
-      .counts = {{result->plastic, result->limited, result->outside, result->contacts,
-                  sim->report.contact_nodes, sim->leavers.count, result->shared_plastic, sim->shared_contacts,
-                  work, result->melted, result->frozen, result->liquid, result->shared_changed}}};
+  } sums = {.counts = {{result->plastic, result->limited, result->outside, result->contacts,
+                        sim->report.contact_nodes, sim->leavers.count, result->shared_plastic,
+                        sim->shared_contacts, work, result->melted, result->frozen, result->liquid,
+                        result->shared_changed, result->flying}}};
   memcpy(sums.measured, sim->measured, sizeof sums.measured);
   memcpy(sums.changed, sim->changed, sizeof sums.changed);
   comm_max(&sim->comm, most, MAXIMA);
@@ -229,6 +325,7 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, d
     sim->totals.melted_mass += exact_value(&sums.changed[0]);
     sim->totals.frozen_mass += exact_value(&sums.changed[1]);
     sim->totals.heat_in += sim->heat.heat_in;
+    sim->flight.count = count[SUM_FLYING];
     sim->totals.pass_limits += report->pass_limit;
   }
   return verdict;
@@ -241,21 +338,31 @@ static void begin_report(struct sim *sim)
   memcpy(sim->waited, sim->comm.traffic->waited, sizeof sim->waited);
   if (sim->reported) memset(sim->report.seconds, 0, sizeof sim->report.seconds);
   sim->reported = false;
-  sim->report.iterations = sim->report.passes = sim->report.heat_iterations = 0;
+  sim->report.iterations = sim->report.passes = sim->report.repeats = sim->report.heat_iterations = 0;
   sim->report.pass_limit = false;
 }
 
-/* Up to the velocities at n+1. False: the solve did not converge. */
-static bool find_velocities(struct sim *sim, double dt, double *clock)
+/* What a try adds up starts at zero. */
+static void clear_sums(struct sim *sim)
 {
   instruments_begin(sim);
   memset(sim->measured, 0, sizeof sim->measured);
   memset(sim->changed, 0, sizeof sim->changed);
   sim->heat.pressure = sim->heat.heat_in = 0.0;
   crew_begin(&sim->crew);
-  rasterise(sim, clock);
-  update_velocities(sim, clock);
-  return solve(sim, dt, clock);
+}
+
+/* The ten steps of docs/method.md, with transfers that do several of them in one pass over the particles.
+ * Step 2, volumes, belongs to the first state alone (sim.c). False: the solve did not converge. */
+static bool ten_steps(struct sim *sim, double dt, struct step_result *result, double *clock)
+{
+  clear_sums(sim);
+  rasterise(sim, clock);                    /* 1, 3: mass, momentum and forces on nodes */
+  update_velocities(sim);                   /* 4: forces and gravity act on velocities */
+  collide_nodes(sim, clock);                /* 5: bodies act on nodes */
+  if (!solve(sim, dt, clock)) return false; /* 6: implicit update; heat, liquid */
+  update_particles(sim, result, clock);     /* 7 to 10: F, velocities, bodies, positions */
+  return true;
 }
 
 /* What P2G keeps for the solve is kept in single or in double precision. */
@@ -281,69 +388,14 @@ static bool try_step(struct sim *sim, double dt, struct step_result *result, str
   *result = (struct step_result){0};
   *verdict = (struct verdict){0};
 
-  bool solved = find_velocities(sim, dt, &clock);
+  bool solved = ten_steps(sim, dt, result, &clock);
   if (!solved && mixed) {
     set_mixed(sim, false);
-    solved = find_velocities(sim, dt, &clock);
+    solved = ten_steps(sim, dt, result, &clock);
   }
-  if (solved) {
-    update_particles(sim, result, &clock);
-    *verdict = judge(sim, result, &clock);
-  }
+  if (solved) *verdict = judge(sim, result, &clock);
   if (mixed && !sim->transfer.mixed) set_mixed(sim, true);
   return solved && verdict->trouble == TROUBLE_NONE;
-}
-
-static const char *describe(enum trouble trouble)
-{
-  switch (trouble) {
-  case TROUBLE_GRADIENT: return "its velocity gradient times the step exceeds 0.5";
-  case TROUBLE_INVERTED: return "its deformation turns inside out";
-  case TROUBLE_CROSSING: return "it would cross more than a cell";
-  case TROUBLE_NOT_FINITE: return "its state is not finite";
-  default: return "the solver does not converge";
-  }
-}
-
-/* The error that ends a run: which particle, where, why. All ranks agree on the lowest rank that has one to
- * show. */
-static int give_up(struct sim *sim, double dt, const struct step_result *result,
-                   const struct verdict *verdict, const char *advice, struct error *err)
-{
-  int code = FIRN_OK;
-  if (verdict->trouble == TROUBLE_NONE) {
-    code = error_set(err, FIRN_EDIVERGE,
-                     "step %lld at %.9g s: the solver does not converge with a step of %.3g s; %s",
-                     (long long)sim->clock.step, sim->clock.time, dt, advice);
-  } else if (result->trouble == verdict->trouble) {
-    const int32_t i = sim->order.slot[result->trouble_particle];
-    const double x[3] = {sim->p->x[0][i], sim->p->x[1][i], sim->p->x[2][i]};
-    const double *lower = sim->scene->lower, h = sim->scene->spacing;
-    code = error_set(err, FIRN_EDIVERGE,
-                     "step %lld at %.9g s: particle %llu in cell (%.0f, %.0f, %.0f) on rank %d: %s with a "
-                     "step of %.3g s; %s",
-                     (long long)sim->clock.step, sim->clock.time,
-                     (unsigned long long)sim->p->id[sim->order.home[result->trouble_particle]],
-                     floor((x[0] - lower[0]) / h), floor((x[1] - lower[1]) / h), floor((x[2] - lower[2]) / h),
-                     sim->comm.rank, describe(verdict->trouble), dt, advice);
-  }
-  return comm_agree(&sim->comm, code, err);
-}
-
-/* The first particle of this rank that left the domain, as an error. */
-static int stop_leaving(struct sim *sim, struct error *err)
-{
-  int code = FIRN_OK;
-  for (int32_t i = 0; i < sim->p->count && !code; i++)
-    if (sim->next.fate[i] == FATE_GONE)
-      code = error_set(err, FIRN_EDIVERGE,
-                       "step %lld at %.9g s: particle %llu leaves the domain near (%.4g, %.4g, %.4g) m; "
-                       "enlarge the domain or set "
-                       "domain.leave to remove",
-                       (long long)sim->clock.step, sim->clock.time,
-                       (unsigned long long)sim->p->id[sim->order.home[i]], sim->next.p->x[0][i],
-                       sim->next.p->x[1][i], sim->next.p->x[2][i]);
-  return comm_agree(&sim->comm, code, err);
 }
 
 /* B, where it has no second copy: the step is accepted, and nobody reads the old one any more. */
@@ -373,7 +425,9 @@ static void learn_step(struct sim *sim, double dt, int halvings)
 static int accept(struct sim *sim, double dt, double end, int halvings, const struct verdict *verdict,
                   struct error *err)
 {
-  if (verdict->outside && sim->scene->leave == LEAVE_STOP) return stop_leaving(sim, err);
+  for (int k = 0; k < MEASURED_COUNT && sim->report.has_measured; k++)
+    if (!isfinite(sim->report.measured[k])) return trouble_not_finite(sim, err);
+  if (verdict->outside && sim->scene->leave == LEAVE_STOP) return trouble_leaving(sim, err);
   double clock = timer_now();
   update_affine(sim, &clock);
   if (sim->scene->has_heat) {
@@ -415,12 +469,14 @@ static int advance(struct sim *sim, double dt, double end, int depth, struct err
 {
   struct step_result result;
   struct verdict verdict;
+  push_particles(sim, dt);
   if (try_step(sim, dt, &result, &verdict)) return accept(sim, dt, end, depth, &verdict, err);
+  push_take_back(sim);
   if (verdict.trouble == TROUBLE_CROSSING && sim->scene->step > 0.0)
-    return give_up(sim, dt, &result, &verdict, "lower time.step or set it to auto", err);
+    return trouble_give_up(sim, dt, &result, &verdict, "lower time.step or set it to auto", err);
   if (depth == DEEPEST_HALVING)
-    return give_up(sim, dt, &result, &verdict, "lower time.step (or time.cfl), or look at the snow there",
-                   err);
+    return trouble_give_up(sim, dt, &result, &verdict,
+                           "lower time.step (or time.cfl), or look at the snow there", err);
   sim->totals.halvings++;
   const int code = advance(sim, 0.5 * dt, sim->clock.time + 0.5 * dt, depth + 1, err);
   return code ? code : advance(sim, 0.5 * dt, end, depth + 1, err);
@@ -434,99 +490,24 @@ int sim_advance(struct sim *sim, double dt, struct error *err)
   return code;
 }
 
-void sim_find_frame(struct sim *sim)
+int sim_step_until(struct sim *sim, double limit, struct error *err)
 {
-  const double rate = sim->scene->frame_rate;
-  int64_t frame = (int64_t)fmin(floor(sim->clock.time * rate), 0x1p53);
-  if ((double)(frame + 1) / rate <= sim->clock.time) frame++;
-  if ((double)frame / rate > sim->clock.time) frame--;
-  sim->clock.frame = frame;
-  sim->clock.on_frame = sim->clock.time == (double)frame / rate;
-}
-
-static double stable_step(const struct sim *sim)
-{
-  const struct scene *scene = sim->scene;
-  if (scene->step > 0.0) return scene->step;
-  double speed = sim->max_speed;
-  const double soon = sim->clock.time + scene->max_step;
-  for (int k = 0; k < scene->body_count; k++)
-    speed = fmax(speed, body_max_speed_between(&scene->bodies[k], sim->clock.time, soon));
-  double dt = scene->max_step;
-  if (speed > 0.0) dt = fmin(dt, scene->cfl * scene->spacing / speed);
-  const double gravity = vec_norm(scene->gravity);
-  if (gravity > 0.0) dt = fmin(dt, sqrt(scene->cfl * scene->spacing / gravity));
-  if (sim->transfer.want_sound && sim->max_sound > 0.0)
-    dt = fmin(dt, scene->cfl_sound * scene->spacing / sim->max_sound);
-  if (sim->clock.trusted > 0.0) dt = fmin(dt, sim->clock.trusted);
-  return dt;
-}
-
-/* Steps to one frame beyond which no computer gets to its end. */
-static const double most_steps = 1e12;
-
-struct plan {
-  double dt, end; /* s: length of the next step, and the time at which it ends */
-  double steps;   /* of this length to the next frame */
-  bool cut;       /* the scene ends here, before a frame is due */
-};
-
-/* Steps of equal length to the next frame; a hair of rounding does not make one more. Where the scene ends
- * before that frame, only the step that would pass its end is shorter: all before it are those of a scene
- * that ends later. */
-static struct plan plan_step(const struct sim *sim)
-{
-  const double frame = (double)(sim->clock.frame + 1) / sim->scene->frame_rate,
-               remaining = frame - sim->clock.time;
-  const double steps = fmax(1.0, ceil(remaining / stable_step(sim) - 1e-6)), dt = remaining / steps;
-  const double last = scene_end_time(sim->scene), left = last - sim->clock.time;
-  if (left > 0.0 && last < frame && left <= dt * (1.0 + 1e-6))
-    return (struct plan){.dt = left, .end = last, .steps = 1.0, .cut = true};
-  return (struct plan){.dt = dt, .end = steps == 1.0 ? frame : sim->clock.time + dt, .steps = steps};
-}
-
-double sim_next_step(const struct sim *sim)
-{
-  return plan_step(sim).dt;
-}
-
-bool sim_is_over(const struct sim *sim)
-{
-  return sim->clock.time >= scene_end_time(sim->scene);
-}
-
-bool sim_is_on_beat(const struct sim *sim)
-{
-  return sim->clock.time == (double)sim->clock.frame / sim->scene->frame_rate;
-}
-
-bool sim_next_is_cut(const struct sim *sim)
-{
-  return plan_step(sim).cut;
-}
-
-/* Time must move on, and the next frame must come within a lifetime. Every rank finds the same. */
-static int check_plan(const struct sim *sim, const struct plan *plan, struct error *err)
-{
-  if (plan->end > sim->clock.time && plan->steps <= most_steps) return FIRN_OK;
-  return error_set(
-      err, FIRN_EDIVERGE,
-      "step %lld at %.9g s: the next step would be %.3g s long, and %.3g of them lead to the next "
-      "frame: the snow moves at %.3g m/s; look at its velocities, stiffness and density, and at "
-      "those of the bodies",
-      (long long)sim->clock.step, sim->clock.time, plan->dt, plan->steps, sim->max_speed);
+  const struct plan plan = plan_step(sim, limit);
+  int code = plan_check(sim, &plan, err);
+  sim->totals.shortened += plan_is_shortened(sim);
+  if (!code) code = advance(sim, plan.dt, plan.end, 0, err);
+  if (code || plan.limited || plan.steps > 1.0) return code;
+  sim_tidy(sim);
+  code = trouble_check_finite(sim, err);
+  if (code) return code;
+  sim->clock.frame++;
+  sim->clock.on_frame = true;
+  return FIRN_OK;
 }
 
 int sim_step(struct sim *sim, struct error *err)
 {
-  const struct plan plan = plan_step(sim);
-  int code = check_plan(sim, &plan, err);
-  if (!code) code = advance(sim, plan.dt, plan.end, 0, err);
-  if (code || plan.steps > 1.0) return code;
-  sim_tidy(sim);
-  sim->clock.frame++;
-  sim->clock.on_frame = true;
-  return FIRN_OK;
+  return sim_step_until(sim, INFINITY, err);
 }
 
 int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err)

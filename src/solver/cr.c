@@ -1,6 +1,9 @@
 #include "solver/cr.h"
 
+#include "base/vec.h"
+
 #include <math.h>
+#include <string.h>
 
 enum { DOT_RR, DOT_RAR, DOT_ARAR, DOT_ARAP, DOT_NORM, DOT_HELD, DOT_WEIGHT, DOT_SUM, DOTS = DOT_SUM + 3 };
 
@@ -133,16 +136,66 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
   return p->result.converged;
 }
 
-/* The preconditioner knows nothing of momentum, which the operator keeps: what x lacks of it is made up. */
-static struct cr_result finish(const struct cr_system *s, struct cr_vectors *v, const struct progress *p)
+/* What a velocity that all free nodes share adds to the residual: (M + factor B) of it, summed over them. */
+static void resist(const struct cr_system *s, struct cr_vectors *v, const double common[3], double out[3])
 {
-  if (!s->first_product || p->result.iterations == 0) return p->result;
-  enum { WEIGHT, LACK, SUMS = LACK + 3 };
+  enum { MOMENT = DOT_SUM - DOT_NORM, LACK = DOTS - DOT_NORM + 1, SUMS = LACK + 3 };
   struct exact_sum sums[SUMS] = {{{0}}};
-  crew_tiles(s->crew, s->grid, s->kernels->cr_lack, v, s->owned_tiles, sums, SUMS);
+  struct cr_vectors of = *v;
+  of.x = v->p;
+  memcpy(of.given + 1, common, 3 * sizeof *common);
+  grid_clear(s->grid, NODE_DIRECTION);
+  crew_tiles(s->crew, s->grid, s->kernels->cr_balance, &of, s->owned_tiles, NULL, 0);
+  if (s->project) s->project(s->context, NODE_DIRECTION);
+  s->product(s->context, NODE_DIRECTION, NODE_A_RESIDUAL);
+  /* These two kernels leave M p in their sums, and -factor B p. */
+  crew_tiles(s->crew, s->grid, s->kernels->cr_residual, &of, s->owned_tiles, sums, DOTS - DOT_NORM);
+  crew_tiles(s->crew, s->grid, s->kernels->cr_lack, &of, s->owned_tiles, &sums[LACK - 1], 4);
+  s->reduce(s->context, sums, SUMS);
+  for (int d = 0; d < 3; d++) out[d] = exact_value(&sums[MOMENT + d]) - exact_value(&sums[LACK + d]);
+}
+
+/* The velocity that takes the sum of the residual away, by conjugate gradients in its three components. Nodes
+ * that are held resist it, most of all along the normal of a floor. What the first iteration leaves below
+ * `least` stays. Without that iteration, nodes of no weight would decide whether a small sum is taken away.
+ */
+static void find_common(const struct cr_system *s, struct cr_vectors *v, const double lack[3], double least,
+                        double common[3])
+{
+  double left[3], direction[3], product[3];
+  memcpy(left, lack, sizeof left);
+  memcpy(direction, lack, sizeof direction);
+  for (int n = 0; n < 3 && !(vec_norm(left) <= (n == 0 ? 0.0 : least)); n++) {
+    resist(s, v, direction, product);
+    const double before = vec_dot(left, left), curvature = vec_dot(direction, product);
+    if (!(curvature > 0.0)) return;
+    vec_axpy(common, before / curvature, direction, common);
+    vec_axpy(left, -before / curvature, product, left);
+    vec_axpy(left, vec_dot(left, left) / before, direction, direction);
+  }
+}
+
+/* A solve that stops leaves a residual, which adds up to momentum that nothing accounts for: with a
+ * preconditioner always, else where nodes are held. A velocity that all free nodes share makes up for it. */
+static struct cr_result finish(const struct cr_system *s, struct cr_vectors *v, struct progress *p)
+{
+  static const double small = 0.01; /* of the residual that is allowed */
+  enum { WEIGHT, LACK, HELD = LACK + 3, SUMS };
+  if (!s->balanced || !p->result.converged) return p->result;
+  struct exact_sum sums[SUMS] = {{{0}}};
+  crew_tiles(s->crew, s->grid, s->kernels->cr_lack, v, s->owned_tiles, sums, HELD);
+  exact_add(&sums[HELD], (double)s->held);
   s->reduce(s->context, sums, SUMS);
   const double weight = exact_value(&sums[WEIGHT]);
-  for (int d = 0; d < 3 && weight > 0.0; d++) v->given[1 + d] = exact_value(&sums[LACK + d]) / weight;
+  p->result.held = exact_value(&sums[HELD]) > 0.0;
+  if (!(weight > 0.0)) return p->result;
+  double lack[3], common[3] = {0.0, 0.0, 0.0};
+  for (int d = 0; d < 3; d++) lack[d] = exact_value(&sums[LACK + d]);
+  if (p->result.held)
+    find_common(s, v, lack, small * p->tolerance * p->norm * sqrt(weight), common);
+  else
+    for (int d = 0; d < 3; d++) common[d] = lack[d] / weight;
+  memcpy(v->given + 1, common, sizeof common);
   crew_tiles(s->crew, s->grid, s->kernels->cr_balance, v, s->owned_tiles, NULL, 0);
   return p->result;
 }

@@ -40,6 +40,10 @@ struct cr_system {
   enum cr_stop stop;   /* without has_right */
   double scale, least; /* of CR_STOP_SCALE, in units of x */
   double factor;
+  /* The residual that is left sums to nought over the free nodes: they get a velocity in common at last.
+   * Costs a reduction and, if nodes are held, up to three products. */
+  bool balanced;
+  int64_t held;        /* nodes of this rank that are held, or in some directions */
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
   void *context;
   void (*product)(void *context, enum node_field in,
@@ -61,6 +65,7 @@ struct cr_result {
   int iterations;
   bool converged;
   double residual; /* |r| over what it is compared with */
+  bool held;       /* of a balanced system: some rank has nodes that are held */
 };
 
 /* Same result on every rank. */

@@ -32,7 +32,7 @@ END
 run() {
   local ranks=$1 folder=$2
   shift 2
-  timeout 200 "$mpiexec" -n "$ranks" "$firn" run thrown.yml --quiet --output "$folder" "$@" >"$folder.log" 2>&1 ||
+  timeout 1800 "$mpiexec" -n "$ranks" "$firn" run thrown.yml --quiet --output "$folder" "$@" >"$folder.log" 2>&1 ||
     fail "run on $ranks ranks: $(head -c 500 "$folder.log")"
 }
 

@@ -24,7 +24,7 @@ judge() { # what code expected
   tried=$((tried + 1))
   case $2 in
     1) ;;
-    124 | 137) fail "$1: hangs" ;;
+    124 | 137 | 152) fail "$1: hangs" ;; # 152: 30 s of processor time
     13[0-9]) fail "$1: killed by signal $(($2 - 128)): $(head -c 300 "$work/err")" ;;
     *) fail "$1: exit code $2 instead of 1: $(head -c 300 "$work/err")" ;;
   esac
@@ -40,13 +40,13 @@ judge() { # what code expected
 check_alone() { # scene expected [arguments...]
   local scene=$1 expected=$2
   shift 2
-  "${as[@]}" timeout -k 5 30 "$firn" check "$scene" "$@" >"$work/out" 2>"$work/err" </dev/null
+  "${as[@]}" timeout -k 5 600 prlimit --cpu=30 "$firn" check "$scene" "$@" >"$work/out" 2>"$work/err" </dev/null
   judge "check ${scene##*/} $*" $? "$expected"
   [ "$(wc -l <"$work/err")" -eq 1 ] || fail "check ${scene##*/}: stderr is not one line: $(head -c 300 "$work/err")"
 }
 
 run_on_three() { # scene expected
-  "${as[@]}" timeout -k 5 60 "$mpiexec" -n 3 "$firn" run "$1" >"$work/out" 2>"$work/err" </dev/null
+  "${as[@]}" timeout -k 5 600 "$mpiexec" -n 3 "$firn" run "$1" >"$work/out" 2>"$work/err" </dev/null
   judge "run on three ranks ${1##*/}" $? "$2"
 }
 

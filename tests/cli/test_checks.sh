@@ -10,7 +10,7 @@ export FIRN_SKIPPED=$work/skipped
 # A copy of the sources with one mistake each, and the words that must come of it.
 tree=$work/tree
 mkdir "$tree"
-cp -r "$root"/{src,include,decomposition,io,tests,jobs,docs,scenes,README.md,.ci,.clang-format} "$tree"
+cp -r "$root"/{src,include,decomposition,io,tests,jobs,docs,scenes,.ci,.clang-format,LICENSE} "$root"/*.md "$tree"
 finds() { # CHECK WORDS
   "$tree/tests/check.sh" "$build" "$1" >out 2>&1 && fail "check $1 passes: $2"
   grep -q -F -e "$2" out || { fail "check $1 does not say '$2'" && show out; }
@@ -18,7 +18,7 @@ finds() { # CHECK WORDS
 passes() { # CHECK
   "$tree/tests/check.sh" "$build" "$1" >out 2>&1 || { fail "check $1 fails on sound sources" && show out; }
 }
-for check in mpi layers leftovers scripts names; do passes $check; done
+for check in mpi layers leftovers scripts names links; do passes $check; done
 cp "$tree/src/base/error.c" sound.c
 spoil() { # TEXT CHECK WORDS
   printf '%s\n' "$1" >>"$tree/src/base/error.c"
@@ -29,6 +29,12 @@ spoil 'int pace_ranks(void) { int n; MPI_Comm_size(MPI_COMM_WORLD, &n); return n
 spoil '#include "render/sheet.h"' layers 'src/base/error.c: includes "render/sheet.h"'
 spoil "/* TO""DO: later */" leftovers 'finish it'
 spoil '/* See src/base/nowhere.c. */' names 'names src/base/nowhere.c'
+cp "$tree/README.md" sound.md
+for link in 'docs/nowhere.md' 'docs/restart.md#nowhere' '#nowhere'; do
+  printf '[page](%s)\n' "$link" >>"$tree/README.md"
+  finds links "links to $link"
+  cp sound.md "$tree/README.md"
+done
 printf 'if then\n' >"$tree/tests/broken.sh"
 finds scripts tests/broken.sh
 rm "$tree/tests/broken.sh"

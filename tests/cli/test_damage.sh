@@ -26,7 +26,7 @@ done
 answers() { # CODE NAME COMMAND...
   local code=$1 name=$2 got
   shift 2
-  timeout 60 "$@" >out.log 2>err.log </dev/null
+  timeout $patience "$@" >out.log 2>err.log </dev/null
   got=$?
   [ $got -eq "$code" ] || { fail "$name: exit code $got instead of $code" && show err.log; }
   [ "$(grep -c -E '^firn: ' err.log)" -eq 1 ] && [ "$(grep -c -v -E '^(firn: |warning: |no checkpoint)' err.log)" -eq 0 ] ||
@@ -37,7 +37,7 @@ look() { # FILE ORIGINAL: the readers that take any file
   answers 2 diff "$firn" diff "$2" "$1"
   # A picture needs some of the fields only. It may be drawn if these are whole, and is then the same.
   rm -f p.png
-  if timeout 60 "$firn" preview "$1" -o p.png --size 32x32 >out.log 2>err.log </dev/null; then
+  if timeout $patience "$firn" preview "$1" -o p.png --size 32x32 >out.log 2>err.log </dev/null; then
     cmp -s p.png "$2.png" || fail "a picture of a damaged file"
   else
     answers 1 preview "$firn" preview "$1" -o p.png --size 32x32
@@ -50,7 +50,7 @@ as_it_was() { # ORIGINAL ALLOWED: the run in work/run came to the end of the ori
 go_on() { # CODE ARGUMENTS...
   local code=$1 got
   shift
-  timeout 120 "$firn" run "${arguments[@]}" --output run "$@" >run.log 2>&1 </dev/null
+  timeout $patience "$firn" run "${arguments[@]}" --output run "$@" >run.log 2>&1 </dev/null
   got=$?
   [ $got -eq "$code" ] || { fail "restart: exit code $got instead of $code" && show run.log; }
 }
@@ -78,6 +78,24 @@ frame() { # NUMBER FOLDER ARGUMENTS...
   go_on 0 --restart auto "$@"
   as_it_was "$folder"
 }
+
+# A seal that is gone, alone and with the name of the format: the page was overwritten, or lost from the front.
+gone() { # FILE ORIGINAL
+  local file=$1 original=$2 at
+  at=$(grep -a -b -o 'firn \(checkpoint\|frame\)' "$original" | head -n 1 | cut -d: -f1)
+  for how in zeros lost; do
+    for named in yes no; do
+      cp "$original" spoilt.h5
+      [ $named = yes ] || printf 'ice' | dd of=spoilt.h5 bs=1 seek="$at" conv=notrunc status=none
+      [ $how = zeros ] || tail -c +4097 spoilt.h5 >"$file"
+      [ $how = lost ] || { dd if=/dev/zero of=spoilt.h5 bs=4096 count=1 conv=notrunc status=none && mv spoilt.h5 "$file"; }
+      echo "the seal is $how, format named: $named" >how.log
+      look "$file" "$original"
+      [ $bad -eq 0 ] || { cat how.log >&2 && return; }
+    done
+  done
+}
+[ "$part" -ne 0 ] || { gone checkpoint.h5 ref/$state && gone frame.h5 ref/frames/frame_000002.h5; }
 
 for ((k = part; k < files && !bad; k += parts)); do
   number=$((seed * 1000000 + k)) restarts=$((k / 4 % 4)) # MPI takes its time to start: one file in four is restarted from

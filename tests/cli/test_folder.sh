@@ -16,7 +16,7 @@ kept=("${brief[@]}" --set checkpoint.steps=10)
 alone() { # CODE LOG ARGUMENTS...: one process without a launcher, which starts faster
   local code=$1 log=$2 got
   shift 2
-  timeout 120 "$firn" run "$@" >"$log" 2>&1 </dev/null
+  timeout $patience "$firn" run "$@" >"$log" 2>&1 </dev/null
   got=$?
   [ "$got" -eq "$code" ] || { fail "exit code $got instead of $code: firn run $*" && show "$log"; }
 }
@@ -113,7 +113,7 @@ for f in history.csv frames/frame_000001.h5 checkpoints/checkpoint_0000000020.h5
   refused taken "$(basename $f).*--force" s.yml "${kept[@]}"
   alone 0 taken.log s.yml --output taken "${kept[@]}" --force
   if [ $f = s.xdmf ]; then
-    says taken.log 'warning: taken/s.xdmf is there and is not a series of Firn'
+    says taken.log 'warning: refusing to overwrite taken/s.xdmf: it is not a series of Firn'
     [ "$(cat taken/$f)" = precious ] || fail "$f was overwritten"
   else
     [ "$(cat taken/replaced_000001/$f)" = precious ] || fail "$f was overwritten"
@@ -129,17 +129,19 @@ refused worn 'whose checkpoints cannot be used' other.yml "${kept[@]}"
 refused worn 'radius .*--force' other.yml "${kept[@]}" --restart auto
 # One of another format version is not damaged: whoever goes on must know of it.
 for how in version seal; do
+  reads='version 1'
+  [ $how = seal ] || reads='versions 1 and 2'
   rm -rf newer
   cp -r ref newer
   "$spoil" $how 7 "$(newest newer)" >/dev/null || fail "cannot make a checkpoint of another version"
   before=$(listed newer)
   alone 1 newer.log s.yml --output newer "${kept[@]}" --restart auto
-  says newer.log '^firn: .*version 7 and this Firn.* reads version 1'
+  says newer.log "^firn: .*version 7 and this Firn.* reads $reads"
   alone 1 newer.log s.yml --output newer "${kept[@]}" --restart "$(newest newer)"
-  says newer.log '^firn: .*version 7 and this Firn.* reads version 1'
+  says newer.log "^firn: .*version 7 and this Firn.* reads $reads"
   untouched newer "$before" "another version"
   rm "newer/checkpoints/checkpoint_0000000030.h5"
-  refused newer 'run of another Firn: .*version 7 and this Firn.* reads version 1.*--force' s.yml "${kept[@]}"
+  refused newer "run of another Firn: .*version 7 and this Firn.* reads $reads.*--force" s.yml "${kept[@]}"
   alone 0 newer.log s.yml --output newer "${kept[@]}" --restart auto --force
   same_run ref newer
   alone 0 newer.log s.yml --output newer "${kept[@]}" --restart auto
@@ -214,7 +216,7 @@ cp ref/frames/frame_000001.h5 frame.h5
 cksum frame.h5 s.yml >before.txt
 cp frame.h5 frame.png
 "$firn" preview frame.h5 -o frame.png --size 64x64 >preview.log 2>&1 && fail "preview replaced a frame"
-says preview.log '^firn: frame.png is there and is not a PNG picture'
+says preview.log '^firn: refusing to overwrite frame.png: it is not a PNG picture'
 cmp -s frame.h5 frame.png || fail "the frame of a picture's name is gone"
 rm frame.png
 "$firn" preview frame.h5 -o p.png --size 64x64 >preview.log 2>&1 && "$firn" preview frame.h5 -o p.png --size 64x64 >preview.log 2>&1 ||
@@ -227,7 +229,7 @@ END
 cp bones.yml again.yml
 cp bones.yml skeleton.h5
 "$firn" levelset -o skeleton.h5 bones.yml >levelset.log 2>&1 && fail "levelset replaced a skeleton"
-says levelset.log '^firn: .*skeleton.h5 is there and is not a file of level-set keys'
+says levelset.log '^firn: .*refusing to overwrite skeleton.h5: it is not a file of level-set keys'
 cmp -s skeleton.h5 again.yml || fail "the skeleton is gone"
 "$firn" levelset -o bones.h5 bones.yml >levelset.log 2>&1 || { fail "levelset" && show levelset.log; }
 cp bones.h5 first.h5
@@ -237,9 +239,33 @@ cmp -s bones.h5 first.h5 || fail "the same keys are other bytes"
 mkdir -p out/bench/frames
 echo precious >out/bench/frames/frame_000000.h5
 "$firn" bench --particles 1000 --repeat 1 --json s.yml >bench.log 2>&1 && fail "bench replaced a scene"
-says bench.log '^firn: s.yml is there and is not a file of figures'
+says bench.log '^firn: refusing to overwrite s.yml: it is not a file of figures'
 "$firn" bench --particles 1000 --repeat 1 >bench.log 2>&1 || { fail "bench" && show bench.log; }
 [ "$(cat out/bench/frames/frame_000000.h5)" = precious ] || fail "bench replaced a file of a run"
 [ "$(find out -type f | wc -l)" -eq 1 ] || fail "bench leaves files behind: $(find out)"
+# Those that write at their end say so at their beginning.
+"$firn" run s.yml --output nothing "${kept[@]}" --trace s.yml >trace.log 2>&1 && fail "a trace replaced a scene"
+says trace.log '^firn: refusing to overwrite s.yml: it is not a trace'
+[ ! -e nothing ] || fail "a run was begun whose trace has no name"
+"$firn" run s.yml --output itself "${kept[@]}" --trace itself/history.csv >trace.log 2>&1 && fail "a trace replaced the history"
+says trace.log '^firn: refusing to overwrite itself/history.csv: it is not a trace'
+for k in 1 2; do
+  "$firn" run s.yml --output "traced$k" "${kept[@]}" --trace t.json >trace.log 2>&1 || { fail "a trace does not replace a trace" && show trace.log; }
+done
+cp s.yml film.mp4
+"$firn" movie ref -o film.mp4 --size 64x36 >movie.log 2>&1 && fail "a film replaced a scene"
+says movie.log '^firn: refusing to overwrite film.mp4: it is not a film'
+[ ! -e film_pictures ] || fail "pictures were made for a film without a name"
+mkdir notes
+echo "size of the pictures: large" >notes/options.txt
+"$firn" movie ref -o new.mp4 --pictures notes --size 64x36 >movie.log 2>&1 && fail "a film replaced notes"
+says movie.log '^firn: refusing to overwrite notes/options.txt: it is not the options of a film'
+for option in save csv; do
+  "$firn" model s.yml --steps 2 --$option s.yml >model.log 2>&1 && fail "model --$option replaced a scene"
+  says model.log '^firn: refusing to overwrite s.yml: it is not a'
+  for k in 1 2; do
+    "$firn" model s.yml --steps 2 --$option "model.$option" >model.log 2>&1 || { fail "model --$option does not replace its own" && show model.log; }
+  done
+done
 cksum frame.h5 s.yml | cmp -s - before.txt || fail "an input was changed"
 finish folder

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `cmake --install` gives something usable: into a fresh prefix, then a small MPI program is built against it, once
-# with pkg-config and once with find_package(), and runs two steps of a scene on two ranks.
+# `cmake --install` gives something usable: into a fresh prefix, then C programs are built against it, shared and static, with
+# pkg-config and with find_package(), and the examples of docs/python.md run from it.
 #   test_install.sh FIRN MPIEXEC      FIRN is the built command; its folder is the build folder
 set -uo pipefail
 firn=$1 mpiexec=$2
@@ -18,7 +18,7 @@ fail() {
 }
 
 cmake --install "$build" --prefix "$prefix" >"$work/log" 2>&1 || fail "cmake --install" "$work/log"
-for file in bin/firn include/firn/firn.h share/firn/scenes/snowball_drop.yml; do
+for file in bin/firn include/firn/firn.h lib/python3/dist-packages/firn/__init__.py share/firn/scenes/snowball_drop.yml; do
   [ -e "$prefix/$file" ] || fail "not installed: $file"
 done
 pc=$(find "$prefix" -name firn.pc)
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
   struct firn_sim_info info = {0};
   struct firn_particles particles = {0};
   int code = firn_scene_load(&scene, MPI_COMM_WORLD, argv[1], NULL, 0, &err);
-  if (!code) code = firn_sim_create(&sim, MPI_COMM_WORLD, scene, &err);
+  if (!code) code = firn_sim_create(&sim, MPI_COMM_WORLD, scene, NULL, &err);
   for (int step = 0; step < 2 && !code; step++) code = firn_sim_step(sim, &err);
   if (!code) firn_sim_get_info(sim, &info);
   if (!code) firn_sim_get_particles(sim, &particles);
@@ -58,9 +58,11 @@ mkdir "$work/cmake"
 cat >"$work/cmake/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(embed LANGUAGES C)
-find_package(firn REQUIRED)
+find_package(firn REQUIRED COMPONENTS static)
 add_executable(embed ../embed.c)
 target_link_libraries(embed PRIVATE firn::firn)
+add_executable(embed_static ../embed.c)
+target_link_libraries(embed_static PRIVATE firn::static)
 END
 
 # A sanitized libfirn needs the same sanitizers in whoever links it.
@@ -77,10 +79,83 @@ cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" -DCM
   fail "find_package(firn)" "$work/log"
 cmake --build "$work/cmake/build" >"$work/log" 2>&1 || fail "compiling against firn::firn" "$work/log"
 
-scene=$prefix/share/firn/scenes/snowball_drop.yml
+# The library shows its interface and nothing else, under a name with its version.
+so=$(find "$prefix" -name 'libfirn.so')
+nm -D --defined-only "$so" | awk '$3 !~ /^firn_/ { print $3 }' >"$work/log"
+[ ! -s "$work/log" ] || fail "libfirn.so shows more than firn_*" "$work/log"
+[ "$(nm -D --defined-only "$so" | grep -c ' T firn_')" -ge 40 ] || fail "libfirn.so does not show its interface"
+readelf -d "$so" | grep -q 'SONAME.*libfirn\.so\.[0-9]*\.[0-9]*\]' || fail "libfirn.so has no SONAME"
+static=$(pkg-config --cflags --libs firn-static 2>"$work/log") || fail "pkg-config firn-static" "$work/log"
+# shellcheck disable=SC2086
+gcc -std=c11 -Wall -Werror "${extra[@]}" "$work/embed.c" -o "$work/embed_static" $static >"$work/log" 2>&1 ||
+  fail "compiling against libfirn.a with pkg-config" "$work/log"
+# shellcheck disable=SC2086
+gcc -std=c11 -Wall -Wextra -Werror "${extra[@]}" "$source/tests/library/plow.c" -o "$work/plow" $flags >"$work/log" 2>&1 ||
+  fail "compiling tests/library/plow.c" "$work/log"
+export LD_LIBRARY_PATH=${so%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+scene=$prefix/share/firn/scenes/hello.yml
 cd "$work" || exit 1
-for program in "$work/embed" "$work/cmake/build/embed"; do
-  timeout 120 "$mpiexec" -n 2 "$program" "$scene" >"$work/log" 2>&1 || fail "running the embedded solver" "$work/log"
+for program in "$work/embed" "$work/embed_static" "$work/cmake/build/embed" "$work/cmake/build/embed_static"; do
+  timeout 1200 "$mpiexec" -n 2 "$program" "$scene" >"$work/log" 2>&1 || fail "running the embedded solver" "$work/log"
 done
 [ ! -e "$work/out" ] || fail "stepping an embedded simulation wrote files"
+
+# A plow driven by a controller that reads its force: the same numbers on one rank and on two, and if it goes on from a
+# checkpoint.
+cat >plow.yml <<'END'
+domain: {lower: [0, 0, 0], cells: [32, 12, 12], spacing: 0.01}
+time: {end: 0.012, frame_rate: 250, max_step: 4e-4}
+snow: [{box: {lower: [0.08, 0.02, 0.02], upper: [0.2, 0.06, 0.1]}}]
+bodies:
+  floor: {plane: {point: [0, 0.02, 0], normal: [0, 1, 0]}}
+  blade: {box: {lower: [0.02, 0.02, 0.02], upper: [0.076, 0.1, 0.1]}, velocity: [2, 0, 0], measure: true}
+output: {precision: f64}
+checkpoint: {frames: 1, keep: 2}
+END
+timeout 1200 "$mpiexec" -n 1 ./plow plow.yml 20 out/one >one.txt 2>"$work/log" || fail "the plow on one rank" "$work/log"
+timeout 1200 "$mpiexec" -n 2 ./plow plow.yml 20 out/two >two.txt 2>"$work/log" || fail "the plow on two ranks" "$work/log"
+cmp -s one.txt two.txt || fail "the plow differs between one and two ranks: $(cat one.txt two.txt)"
+"$prefix/bin/firn" diff out/one out/two >"$work/log" 2>&1 || fail "the plow's runs differ" "$work/log"
+# 31 steps, blade at X m, V m/s, at most F N
+awk '{ exit !($1 > 20 && $5 > 0.055 && $7 < 2 && $11 > 20) }' one.txt || fail "the controller did nothing: $(cat one.txt)"
+sed 's/end: 0.012/end: 0.008/' plow.yml >half.yml
+timeout 1200 "$mpiexec" -n 2 ./plow half.yml 20 out/again >again.txt 2>"$work/log" || fail "half of the plow" "$work/log"
+timeout 1200 "$mpiexec" -n 1 ./plow plow.yml 20 out/again restart >again.txt 2>"$work/log" || fail "the plow goes on" "$work/log"
+"$prefix/bin/firn" diff out/one out/again >"$work/log" 2>&1 || fail "a plow that went on differs" "$work/log"
+
+# Python, from the prefix and from the source tree.
+python=/usr/bin/python3
+if ! "$python" -c 'import numpy, h5py, mpi4py, matplotlib' 2>"$work/log"; then
+  # shellcheck source=tests/skip.sh
+  . "$source/tests/skip.sh"
+  skipped "python examples: $(tail -n 1 "$work/log"); apt install python3-h5py python3-mpi4py python3-matplotlib"
+  echo "install: good"
+  exit 0
+fi
+export PYTHONPATH=$prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+page=$source/docs/python.md
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$page" >ball.yml
+"$prefix/bin/firn" run ball.yml --output out/ball --quiet </dev/null >"$work/log" 2>&1 || fail "the run of the page" "$work/log"
+awk '/^```py$/ { n++; on = 1; next } /^```/ { on = 0 } on { print >("example" n ".py") }' "$page"
+[ "$(find . -maxdepth 1 -name 'example*.py' | wc -l)" -eq 7 ] || fail "there are not seven examples in $page"
+for k in 1 2 3 4 5 7; do
+  timeout 1200 "$python" "example$k.py" >"example$k.txt" 2>"$work/log" </dev/null || fail "example $k of python.md" "$work/log"
+done
+timeout 1200 "$mpiexec" -n 3 "$python" example6.py >example6.txt 2>"$work/log" </dev/null || fail "example 6 on three ranks" "$work/log"
+for k in 1 2 3 4 6 7; do
+  [ "$(wc -l <"example$k.txt")" -ge 1 ] || fail "example $k of python.md prints nothing"
+done
+for run in ranks plotted; do
+  "$prefix/bin/firn" diff out/ball "out/$run" >"$work/log" 2>&1 || fail "Python's run out/$run is not that of the command" "$work/log"
+done
+[ "$(head -c 4 energy.png | tail -c 3)" = PNG ] || fail "no plot of the history"
+timeout 1200 "$python" "$source/tests/library/promises.py" >"$work/log" 2>&1 </dev/null || fail "what python.md promises" "$work/log"
+"$prefix/bin/firn" diff out/ball out/killed >"$work/log" 2>&1 || fail "a run that Python left and went on with differs" "$work/log"
+unset PYTHONPATH
+cp -r "$source/python" "$work/python"
+timeout 600 "$python" -m pip install --no-build-isolation --no-deps --no-index --target "$work/site" "$work/python" >"$work/log" 2>&1 </dev/null ||
+  fail "pip install from the source tree" "$work/log"
+PYTHONPATH=$work/site FIRN_LIBRARY=$so "$python" -c 'import firn; assert firn.version().startswith(firn.__version__)' >"$work/log" 2>&1 ||
+  fail "the package that pip installed" "$work/log"
 echo "install: good"

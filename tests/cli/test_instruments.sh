@@ -27,6 +27,7 @@ probes:
   - {name: gate, flux: {point: [0.01, 0, 0], normal: [1, 0, 0]}}
   - {name: behind, inside: {box: {lower: [0.01, -1, -1], upper: [1, 1, 1]}}}
   - {name: pile, deposit: {direction: [1, 0, 0], above: {plane: {point: [0, 0.005, 0], normal: [0, 1, 0]}}}}
+  - {name: heap, deposit: {direction: [1, 0, 0]}}
 YML
 
 # The columns before those that depend on the machine.
@@ -81,6 +82,12 @@ awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k }
          NR == 2 { first = $at["behind_mass"] }
          NR > 1 { d = $at["behind_mass"] - first - $at["gate_mass"]; if (d < 0) d = -d; if (d > most) most = d; last = $at["gate_mass"] }
          END { exit !(most < 1e-15 && last > 0.01) }' one/probes.csv || fail "flux is not the change of mass behind the plane"
+
+# A deposit on nothing in particular is all the snow.
+awk -F, -v mass="$(awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k } NR == 2 { print $at["mass"] }' one/history.csv)" '
+  NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next }
+  { d = $at["heap_mass"] / mass - 1; if (d > 1e-12 || d < -1e-12 || $at["heap_volume"] <= 0 || $at["heap_front"] <= $at["heap_back"]) bad++ }
+  END { exit bad > 0 || NR < 5 }' one/probes.csv || fail "a deposit without 'above'"
 
 # The budget closes in every row.
 awk -F, 'NR == 1 { for (k = 1; k <= NF; k++) at[$k] = k; next }

@@ -19,7 +19,7 @@ refuse() { # expected arguments...
   local expected=$1
   shift
   rm -f bad.h5
-  timeout -k 5 60 "$firn" levelset -o bad.h5 "$@" >out 2>err </dev/null
+  timeout -k 5 600 "$firn" levelset -o bad.h5 "$@" >out 2>err </dev/null
   [ $? -eq 1 ] || fail "levelset $*: not exit code 1: $(cat err)"
   [ "$(wc -l <err)" -eq 1 ] || fail "levelset $*: not one line: $(cat err)"
   grep -q -F -e "$expected" err || fail "levelset $*: no '$expected' in: $(cat err)"

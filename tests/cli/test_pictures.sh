@@ -6,12 +6,12 @@ set -u
 . "$(dirname "$0")/tools.sh"
 
 does() { # COMMAND...: succeeds
-  timeout 300 "$firn" "$@" >out.log 2>&1 </dev/null || { fail "firn $*" && show out.log; }
+  timeout $patience "$firn" "$@" >out.log 2>&1 </dev/null || { fail "firn $*" && show out.log; }
 }
 refused() { # WORDS COMMAND...: one line that says so
   local words=$1 code
   shift
-  timeout 300 "$firn" "$@" >stdout 2>stderr </dev/null
+  timeout $patience "$firn" "$@" >stdout 2>stderr </dev/null
   code=$?
   [ "$code" -eq 1 ] || fail "firn $*: exit code $code, not 1"
   [ "$(wc -l <stderr)" -eq 1 ] || { fail "firn $*: not one line" && show stderr; }
@@ -33,7 +33,7 @@ does render "$frame" -o ball.png "${light[@]}"
 is_png ball.png 48 27
 does render "$frame" -o ball.pfm "${light[@]}"
 [ "$(head -n 2 ball.pfm | tr '\n' ' ')" = "PF 48 27 " ] || fail "ball.pfm is no float map"
-timeout 300 "$mpiexec" -n 2 "$firn" render "$frame" -o two.pfm "${light[@]}" >out.log 2>&1 </dev/null || fail "render on two ranks"
+timeout $patience "$mpiexec" -n 2 "$firn" render "$frame" -o two.pfm "${light[@]}" >out.log 2>&1 </dev/null || fail "render on two ranks"
 cmp -s ball.pfm two.pfm || fail "a picture on two ranks differs from that on one"
 refused "inside the snow" render ball/frames/frame_000000.h5 -o in.png "${light[@]}" --eye=-0.1,0.05,0 --target 1,0,0
 head -c 20000 "$frame" >short.h5
@@ -55,6 +55,10 @@ cmp -s ball.png mine/photo.png || fail "a film touched a picture that is not its
 if command -v ffmpeg >/dev/null; then
   does movie ball -o ball.mp4 --size 64x36
   [ "$(od -An -c -j4 -N4 ball.mp4 | tr -d ' ')" = ftyp ] || fail "ball.mp4 is no film"
+  for name in '-y 50%d.mp4' 'pipe:1.mp4'; do # names, whatever ffmpeg would make of them
+    does movie ball -o "$name" --size 64x36
+    [ "$(od -An -c -j4 -N4 -- "./$name" | tr -d ' ')" = ftyp ] || fail "$name is no film"
+  done
 else
   skipped "the film itself: ffmpeg is not installed"
 fi
@@ -78,11 +82,11 @@ grep -o -E '(src|href)="[^"]{0,20}' ball.html | grep -v 'data:image/png' && fail
 for words in 'particles' 'firn run ball.yml' 'sphere' 'commit'; do grep -q "$words" ball.html || fail "the page lacks '$words'"; done
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -n "$browser" ]; then
-  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --enable-logging=stderr \
+  timeout $patience "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --enable-logging=stderr \
     --window-size=1200,1600 --screenshot="$work/page.png" "file://$work/ball.html" >browser.log 2>&1 </dev/null
   is_png page.png 1200 1600
   grep -E 'CONSOLE|ERR_' browser.log && fail "the browser complains about the page"
-  timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --dump-dom \
+  timeout $patience "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$work/profile" --dump-dom \
     "file://$work/ball.html" >dom.log 2>/dev/null </dev/null
   [ "$(grep -c '<img ' dom.log)" -ge 1 ] && grep -q '<svg ' dom.log || fail "the browser shows no pictures or plots"
 else
@@ -108,10 +112,10 @@ refused "2 frames" export "$frame" "$frame" -o ball.ply
 for name in a.ply a.vtp a.csv a.npz a.vdb a.html a.svg a.png; do
   echo "my own notes, which no command may touch" >$name
   case $name in
-    *.html) refused "it stays" report ball -o $name ;;
-    *.svg) refused "it stays" plot ball -o $name ;;
-    *.png) refused "it stays" render "$frame" -o $name "${light[@]}" ;;
-    *) refused "it stays" export "$frame" -o $name ;;
+    *.html) refused "refusing to overwrite" report ball -o $name ;;
+    *.svg) refused "refusing to overwrite" plot ball -o $name ;;
+    *.png) refused "refusing to overwrite" render "$frame" -o $name "${light[@]}" ;;
+    *) refused "refusing to overwrite" export "$frame" -o $name ;;
   esac
   [ "$(cat $name)" = "my own notes, which no command may touch" ] || fail "$name was replaced"
 done

@@ -8,16 +8,7 @@ if ! python=$(command -v /usr/bin/python3) || ! "$python" -c 'import h5py, numpy
   skipped "python: /usr/bin/python3 has no h5py; apt install python3-h5py"
   exit 0
 fi
-cat > ball.yml <<'YML'
-domain: {lower: [-0.1, -0.08, -0.08], cells: [24, 16, 16], spacing: 0.01}
-gravity: [0, -9.81, 0]
-time: {end: 0.01, frame_rate: 200, max_step: 1e-4}
-snow: [{sphere: {center: [0.06, 0, 0], radius: 0.03}, velocity: [8, 0, 0]}]
-bodies: {plate: {box: {lower: [0.1, -0.1, -0.1], upper: [0.14, 0.1, 0.1]}, measure: true, pressure_map: true}}
-probes: [{name: core, point: [0.08, 0, 0], radius: 0.02}]
-output: {budget: true}
-checkpoint: {frames: 1}
-YML
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$page" > ball.yml
 "$firn" run ball.yml --output out/ball --quiet < /dev/null > log.txt 2>&1 || { fail "the run: $(cat log.txt)"; exit 1; }
 awk '/^```python/ { on = 1; next } /^```/ { on = 0 } on' "$page" > all.py
 [ "$(grep -c import all.py)" -ge 4 ] || fail "the snippets of $page were not found"
@@ -42,7 +33,7 @@ END
 PATH=$(dirname "$firn"):$PATH "$python" all.py > log.txt 2>&1 || { fail "the snippets:"; show log.txt; }
 "$firn" check ball.yml --set snow='[{file: cube.h5}]' > log.txt 2>&1 || fail "the particle file of the last snippet: $(cat log.txt)"
 "$firn" check ball.yml --set integrator="{scheme: explicit}" --set time.max_step=5e-4 > log.txt 2>&1
-for line in "frames     3, 200 a second" "disk       about .* MB" "steps      at least [0-9]" "[0-9] once some snow is pressed to half" "time       about .*, up to .* on one core"; do
+for line in "frames     3, 200 per second" "disk       about .* MB" "steps      at least [0-9]" "[0-9] once some snow is pressed to half" "time       about .*, up to .* on one core"; do
   grep -q "$line" log.txt || fail "check does not say '$line': $(cat log.txt)"
 done
 "$firn" info --json --scene out/ball/frames/frame_000000.h5 > /dev/null 2>&1 && fail "--json and --scene at once"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Random scenes: shapes, bodies, transfers, all models of matter, windows, steps that must be halved; every third with heat, where snow
-# melts, water runs and freezes, and forces and energies are measured. One rank with one thread is the reference; other numbers of both,
-# and a restart from a random checkpoint on yet another, give the same frames, states and history.
+# Random scenes: shapes, bodies, transfers, all models of matter, windows, copies, steps that must be halved, sources, sinks, probes,
+# bodies that are measured, budgets, writers; every third with heat, where snow melts, water runs and freezes. One rank with one thread is the
+# reference; other numbers of both, and a restart from a random checkpoint on yet another, give the same frames, states, history and
+# probes, byte by byte. Every second restart changes what may be changed: then every row is kept, with the values of the reference. Where
+# snow comes in, another restart changes by force what may not be changed: then ids stay unique.
 #   test_random.sh FIRN MPIEXEC [SCENES=24] [FIRST=1] [all|one] [EVERY=1]
 # Scene k is the same whatever the other arguments are: `test_random.sh FIRN MPIEXEC 1 K all` repeats one. By default each is run on one
 # of the numbers in turn, with `all` on every one. Scenes FIRST, FIRST + EVERY and so on: `200 3 one 3` are 200 with heat. A scene that
@@ -43,11 +45,11 @@ turn() {
   r="rotate: {axis: $axis, degrees: $r}"
 }
 
-# A shape of at most 0.045 m around x, 0.055, 0.
+# A shape of at most 0.045 m around x, 0.04, 0.
 simple_shape() { # X, thousandths
   local x y z
   between $(($1 - 10)) $(($1 + 10)) && x=$r
-  between 48 60 && y=$r
+  between 34 46 && y=$r
   between -10 10 && z=$r
   draw 8
   case $r in
@@ -60,11 +62,11 @@ simple_shape() { # X, thousandths
       turn
       r="box: {center: [$x, $y, $z], size: [$a, $b, $c], $r}"
       ;;
-    3) between 10 20 && r="capsule: {from: [$x, 0.045, $z], to: [$x, 0.066, 0.02], radius: $r}" ;;
-    4) between 10 30 && r="cylinder: {from: [$x, 0.045, $z], to: [$x, 0.07, 0.01], radius: $r}" ;;
-    5) between 20 40 && r="cone: {from: [$x, 0.035, $z], to: [$x, 0.075, 0.01], radius: $r}" ;;
+    3) between 10 20 && r="capsule: {from: [$x, 0.03, $z], to: [$x, 0.051, 0.02], radius: $r}" ;;
+    4) between 10 30 && r="cylinder: {from: [$x, 0.03, $z], to: [$x, 0.055, 0.01], radius: $r}" ;;
+    5) between 20 40 && r="cone: {from: [$x, 0.02, $z], to: [$x, 0.06, 0.01], radius: $r}" ;;
     6) turn && r="wedge: {center: [$x, $y, $z], size: [0.05, 0.04, 0.05], $r}" ;;
-    7) r="heightfield: {form: noise, center: [$x, 0.04, $z], size: [0.07, 0.02, 0.06], height: 0.02, wavelength: 0.03, spacing: 0.003}" ;;
+    7) r="heightfield: {form: noise, center: [$x, 0.025, $z], size: [0.07, 0.02, 0.06], height: 0.02, wavelength: 0.03, spacing: 0.003}" ;;
   esac
 }
 shape() { # X
@@ -146,23 +148,24 @@ warmth() { # LIQUID: 1 or 0
   fi
 }
 
-# What a body has besides in a scene with heat.
-body_heat() { # BODY
-  local warm='' rub=''
-  [ $heated = 1 ] || { r=$1 && return; }
+# What a body has besides: it may be measured, and in a scene with heat it is warm.
+body_more() { # BODY
+  local warm='' rub='' measured=''
+  choose '' ', measure: true' ', measure: true, pressure_map: true' && measured=$r
+  [ $heated = 1 ] || { r="${1%\}}$measured}" && return; }
   choose '' 230 330 '{keys: [{time: 0, temperature: 250}, {time: 0.01, temperature: 340}]}'
   [ -z "$r" ] || warm=", temperature: $r"
   [ "${1/sticky: true/}" != "$1" ] || { choose '' 0.2 0.7 && [ -z "$r" ] || rub=", liquid_friction: $r"; }
-  draw 2 && [ "$r" -eq 0 ] || rub+=', measure: true'
-  r="${1%\}}$warm$rub}"
+  r="${1%\}}$warm$rub$measured}"
 }
 
 item() { # X SCHEME: snow of material m0 or m1
   local how velocity spin vary='' warm='' liquid=0
   shape "$1"
   local form=$r
-  choose 'per_cell: 3' 'per_cell: 5' 'per_cell: 4.5, sampling: jittered' 'per_cell: 4, sampling: poisson' 'particles: 700' \
-    'particles: 500, sampling: random' 'particles: 600, sampling: jittered, volume: exact' && how=$r
+  choose 'per_cell: 3' 'per_cell: 5, volume: estimated' 'per_cell: 4.5, sampling: jittered' 'per_cell: 4, sampling: poisson' \
+    'particles: 700, volume: estimated' 'particles: 500, sampling: random' \
+    'particles: 600, sampling: jittered, volume: estimated' && how=$r
   [ -z "$window" ] || how='per_cell: 4, sampling: jittered'
   draw 5
   case $r in
@@ -173,7 +176,7 @@ item() { # X SCHEME: snow of material m0 or m1
   vector -20000 20000 && spin=$r
   if [ $heated = 1 ]; then
     draw 2 && liquid=$r
-    [ $liquid = 0 ] || { vary='' && how=${how/, volume: exact/}; }
+    [ $liquid = 0 ] || { vary='' && how=${how/, volume: estimated/}; }
     [ "$vary" = '' ] || vary=${vary/stiffness: 3,/stiffness: 3, temperature: 4,}
     warmth $liquid && warm=$r
   fi
@@ -190,18 +193,47 @@ body() { # NAME
     0) r="{plane: {point: [0.16, 0, 0], normal: [-1, 0.2, 0]}, sticky: true}" ;;
     1) turn && r="{box: {center: [0, 0.05, 0], size: [0.04, 0.06, 0.12], $r}, friction: $friction, velocity: $velocity}" ;;
     2) vector -30000 30000 && r="{box: {center: [0.02, 0.03, 0], size: [0.06, 0.03, 0.1]}, friction: $friction, spin: $r}" ;;
-    3) r="{sphere: {center: [0, 0.02, 0.01], radius: 0.03}, friction: $friction, start: 0.006, end: 0.018}" ;;
-    4) vector -15 15 && r="{capsule: {from: [0, 0.02, -0.05], to: [0, 0.05, 0.05], radius: 0.02}, sticky: true, sticky_above: 60, motion: {keys: [{time: 0}, {time: 0.01, move: $r}, {time: 0.04}]}}" ;;
+    3) r="{sphere: {center: [0, 0.02, 0.01], radius: 0.03}, friction: $friction, start: 0.002, end: 0.005}" ;;
+    4) vector -15 15 && r="{capsule: {from: [0, 0.02, -0.05], to: [0, 0.05, 0.05], radius: 0.02}, sticky: true, sticky_above: 60, motion: {keys: [{time: 0}, {time: 0.004, move: $r}, {time: 0.02}]}}" ;;
     5) r="{union: [{sphere: {center: [0.01, 0.01, 0], radius: 0.03}}, {box: {center: [0, 0, 0.02], size: [0.1, 0.04, 0.03]}}], friction: $friction}" ;;
   esac
-  body_heat "$r"
+  body_more "$r"
   r="  $1: $r"
+}
+
+# Sources, up to two, and a sink.
+streams() {
+  local k phase count velocity shape rate
+  draw 3 && count=$r
+  [ "$count" -eq 0 ] || lines+=("sources:")
+  for ((k = 0; k < count; k++)); do
+    phase=''
+    [ $heated = 0 ] || { choose '' ', phase: liquid, temperature: 275' && phase=$r; }
+    vector -1000 1000 && velocity=$r
+    choose 0.3 1 3 && rate=$r
+    choose 'sphere: {center: [0, 0.1, 0], radius: 0.02}' 'box: {lower: [-0.05, 0.12, -0.04], upper: [0.05, 0.13, 0.04]}' && shape=$r
+    choose '' ', from: 0.002' ', until: 0.004' ', per_cell: 5' && lines+=("  - {$shape, rate: $rate, velocity: $velocity, material: m$k$phase$r}")
+  done
+  choose '' '[-0.2, -0.04, -0.1], upper: [-0.17, 0.2, 0.1]' '[-0.1, 0, -0.1], upper: [0.1, 0.02, 0.1]'
+  [ -z "$r" ] || lines+=("sinks: [{box: {lower: $r}}]")
+}
+
+# Up to three probes of any kind.
+probes() {
+  local k count kinds=('point: [0, 0.03, 0], radius: 0.03' 'inside: {box: {lower: [-0.1, 0, -0.05], upper: [0, 0.1, 0.05]}}'
+    'line: {from: [-0.15, 0.03, 0], to: [0.15, 0.05, 0], count: 3}' 'profile: {lower: [-0.2, 0, -0.1], upper: [0.2, 0.08, 0.1], count: 3}'
+    'flux: {point: [-0.05, 0, 0], normal: [1, 0.2, 0]}' 'deposit: {direction: [1, 0, 0]}'
+    'deposit: {direction: [1, 0, 1], above: {plane: {point: [0, 0.005, 0], normal: [0, 1, 0]}}}')
+  draw 4 && count=$r
+  [ "$count" -eq 0 ] || lines+=("probes:")
+  for ((k = 0; k < count; k++)); do choose "${kinds[@]}" && lines+=("  - {name: p$k, $r}"); done
+  [ "$count" -eq 0 ] || { draw 4 && output+=", probes_every: $((r + 1))"; }
 }
 
 scene() { # NUMBER > s.yml
   state=$(($1 * 7919 + 17))
   draw 2 && draw 2
-  local scheme transfer kernel force axis halved=0 step second k lines=() velocity output=''
+  local scheme transfer kernel force axis halved=0 step second k lines=() output='' copies=''
   window='' heated=0
   [ $(($1 % 3)) -ne 0 ] || heated=1
   choose semi-implicit explicit && scheme=$r
@@ -214,7 +246,7 @@ scene() { # NUMBER > s.yml
   [ $heated = 0 ] || { kernel=cubic && force=mpm; }
   step='max_step: 4e-4'
   [ $halved = 0 ] || step='max_step: 2e-3, cfl: 1'
-  [ "$halved$scheme" != 1explicit ] || step='step: 3e-4' # beyond what is stable, in part
+  [ "$halved$scheme" != 1explicit ] || step='step: 3e-4, cfl_sound: 100' # beyond what is stable, in part
   integrator "$scheme" $halved
   lines+=("integrator: $r" "transfer: {scheme: $transfer, kernel: $kernel, force: $force}")
   material "$scheme" "$transfer"
@@ -225,7 +257,7 @@ scene() { # NUMBER > s.yml
   lines+=("$r")
   item 70 "$scheme"
   lines+=("${r/material: m0/material: m1}" "bodies:")
-  body_heat "{plane: {point: [0, 0, 0], normal: [0, 1, 0]}}"
+  body_more "{plane: {point: [0, 0, 0], normal: [0, 1, 0]}}"
   lines+=("  floor: $r")
   draw 3 && second=$r
   for ((k = 0; k < second; k++)); do
@@ -234,31 +266,103 @@ scene() { # NUMBER > s.yml
   done
   [ -z "$window" ] || lines+=("  leader: {sphere: {center: [-0.08, 0.3, 0], radius: 0.01}, velocity: [6, 0, 0]}"
     "window: {follow: leader, axis: x, ahead: 0.1, behind: 0.08}")
-  if [ $heated = 1 ]; then
-    heat && lines+=("heat: $r")
-    draw 2 && [ "$r" -eq 0 ] || {
-      vector -1000 1000 && velocity=$r
-      choose 0.5 3 && r="{sphere: {center: [0, 0.1, 0], radius: 0.02}, rate: $r, velocity: $velocity, material: m0"
-      lines+=("sources:" "  - $r, phase: liquid, temperature: 275}" "sinks: [{box: {lower: [-0.2, -0.04, -0.1], upper: [-0.17, 0.2, 0.1]}}]")
-    }
-    draw 2 && [ "$r" -eq 0 ] || output=', budget: true'
-  fi
-  draw 12
+  [ $heated = 0 ] || { heat && lines+=("heat: $r"); }
+  draw 2 && [ "$r" -eq 0 ] || output=', budget: true'
+  choose '' '' ', writer: direct' ', writer: parallel_hdf5' && output+=$r
+  draw 8 && [ "$r" -ne 0 ] || { [ -n "$window" ] || { axis=z && copies=', copies: 2'; }; }
+  [ -n "$copies" ] || streams
+  probes
+  # Some dozens of steps, of which explicit schemes take more.
+  local end=0.016 rate=225 every
+  [ "$scheme" != explicit ] || end=0.006 rate=600
+  draw 8 && every=$((r + 3))
+  [ "$scheme" != explicit ] || every=$((3 * every))
   {
-    echo "domain: {lower: [-0.2, -0.04, -0.1], cells: [40, 24, 20], spacing: 0.01, slab_axis: $axis}"
-    echo "time: {end: 0.024, frame_rate: 150, $step}"
+    echo "domain: {lower: [-0.2, -0.04, -0.1], cells: [40, 24, 20], spacing: 0.01, slab_axis: $axis$copies}"
+    echo "time: {end: $end, frame_rate: $rate, $step}"
     printf '%s\n' "${lines[@]}"
     echo "output: {fields: [mass, density, jp, fe, stress, material], precision: f64$output}"
-    echo "checkpoint: {steps: $((r + 5)), keep: 1000}"
+    echo "checkpoint: {steps: $every, keep: 1000}"
   } >s.yml
 }
 
+# A deposit without a surface below it is all of the snow.
+check_deposits() { # FOLDER
+  local name
+  [ -e "$1/probes.csv" ] || return 0
+  for name in $(sed -n 's/^  - {name: \(p[0-9]\), deposit: {direction: \[1, 0, 0\]}}$/\1/p' s.yml); do
+    awk -F, -v name="${name}_mass" 'NR == 1 { for (k = 1; k <= NF; k++) if ($k == name) at = k }
+                                    NR == 2 { exit !(at && $at > 0.01) }' "$1/probes.csv" || blame "the deposit $name weighs nothing"
+  done
+}
+
+# --- edits ---
+
+# Changes what a restart may change: the lines of s.yml into e.yml, with up to three of the changes, which are told in $edits. Columns
+# whose names match $silent may end, those that match $anew begin anew.
+permitted_edits() {
+  local lines n count k at
+  mapfile -t lines <s.yml
+  edits='' silent='^$' anew='^$'
+  draw 3 && count=$((r + 1))
+  for ((n = 0; n < count; n++)); do
+    choose budget measure order moved added removed materials every checkpoint
+    case " $edits " in *" $r "*) continue ;; esac
+    at=()
+    for k in "${!lines[@]}"; do [[ ${lines[k]} != '  - {name: '* ]] || at+=("$k"); done
+    case $r in
+      budget)
+        if grep -q 'budget: true' s.yml; then
+          silent+='|^(lost|energy)_|^work_bodies$'
+          lines=("${lines[@]/budget: true/budget: false}")
+        else
+          lines=("${lines[@]/precision: f64/precision: f64, budget: true}")
+        fi
+        ;;
+      measure)
+        for k in "${!lines[@]}"; do
+          [[ ${lines[k]} = '  floor: '* ]] || continue
+          if [[ ${lines[k]} = *measure:* ]]; then
+            silent+='|_floor(_|$)|^unbalanced_'
+            lines[k]="${lines[k]%%, measure:*}}"
+          else
+            lines[k]="${lines[k]%\}}, measure: true}"
+          fi
+        done
+        ;;
+      order) [ ${#at[@]} -lt 2 ] || { k=${lines[at[0]]} && lines[at[0]]=${lines[at[1]]} && lines[at[1]]=$k; } ;;
+      moved)
+        [ ${#at[@]} -gt 0 ] && [[ " $edits " != *' order '* ]] && [[ " $edits " != *' removed '* ]] || continue
+        anew='^p0_'
+        lines[at[0]]='  - {name: p0, point: [0.021, 0.03, 0.002], radius: 0.025}'
+        ;;
+      added)
+        [ ${#at[@]} -gt 0 ] || { lines+=(probes:) && at=($((${#lines[@]} - 1))); }
+        lines[at[0]]+=$'\n  - {name: other, flux: {point: [0.05, 0, 0], normal: [1, 0, 0]}}'
+        ;;
+      removed)
+        [ ${#at[@]} -gt 1 ] && [[ " $edits " != *' order '* ]] && [[ " $edits " != *' added '* ]] || continue
+        silent+="|^p$((${#at[@]} - 1))_"
+        unset "lines[at[-1]]"
+        ;;
+      materials)
+        for k in "${!lines[@]}"; do [ "${lines[k]}" != materials: ] || break; done
+        lines=("${lines[@]:0:k+1}" "${lines[k + 2]}" "${lines[k + 1]}" "${lines[@]:k+3}")
+        ;;
+      every) lines=("${lines[@]/precision: f64/precision: f64, every: 2}") ;;
+      checkpoint) lines=("${lines[@]/keep: 1000/keep: 999}") ;;
+    esac
+    edits+="$r "
+  done
+  printf '%s\n' "${lines[@]}" >e.yml
+}
+
 # One run: its exit code in $code, and the error without what depends on the ranks.
-go() { # RANKS THREADS FOLDER OPTIONS...
-  local ranks=$1 threads=$2 folder=$3 start=()
-  shift 3
+go() { # RANKS THREADS FOLDER SCENE OPTIONS...
+  local ranks=$1 threads=$2 folder=$3 scene=$4 start=()
+  shift 4
   [ "$ranks" = 1 ] || start=("$mpiexec" -n "$ranks")
-  timeout 300 "${start[@]}" "$firn" run s.yml --threads "$threads" --output "$folder" "$@" >"$folder.log" 2>&1 </dev/null
+  timeout $patience "${start[@]}" "$firn" run "$scene" --threads "$threads" --output "$folder" "$@" >"$folder.log" 2>&1 </dev/null
   code=$?
   grep '^firn: ' "$folder.log" | sed 's/ on rank [0-9]*//; s/rank [0-9]*/rank/g' | head -n 1 >"$folder.error"
 }
@@ -282,11 +386,79 @@ compare() { # NUMBERS FOLDER CODE
   same ref "$2" || bad_here=1
   same "$(newest ref)" "$(newest "$2")" || bad_here=1
   cmp -s <(computed ref) <(computed "$2") || blame "another history on $1"
+  [ ! -e ref/probes.csv ] || cmp -s ref/probes.csv "$2/probes.csv" || blame "other probes on $1"
+}
+
+# Rows of a run that a restart edited at a step, beside those of the reference. Before the step nothing changes. From then on a value is
+# that of the reference, or nan if its column was given up. A probe that was moved keeps what it was under a name of its own.
+kept() { # REFERENCE FILE STEP; prints the first row that is not
+  awk -F, -v cut="$3" -v silent="$silent" -v anew="$anew" '
+    FNR == 1 { file++ }
+    file == 1 && FNR == 1 { for (k = 1; k <= NF && $k != "imbalance"; k++) name[k] = $k; columns = k - 1; next }
+    file == 1 { rows++; for (k = 1; k <= columns; k++) value[FNR, k] = $k; next }
+    FNR == 1 {
+      for (k = 1; k <= NF; k++) if (sub(/_until_[0-9]+$/, "", $k) || !at[$k]) at[$k] = k
+      for (k = 1; k <= columns; k++) {
+        place[k] = at[name[k]]
+        if (!place[k]) { print "no column " name[k]; exit }
+      }
+      next
+    }
+    {
+      seen++
+      for (k = 1; k <= columns; k++) {
+        if ($place[k] == value[FNR, k]) continue
+        if ($1 >= cut && $place[k] == "nan" && (name[k] ~ silent || name[k] ~ anew)) continue
+        print "row " FNR ": " name[k] " is " $place[k] " instead of " value[FNR, k]
+        seen = rows
+        exit
+      }
+    }
+    END { if (seen != rows) print seen " rows instead of " rows }' "$1" "$2"
+}
+
+# The same particles. Materials are numbered by their place, and maps of contact are of the time since the frame before.
+same_but() { # A B
+  local but='^$'
+  [[ " $edits " != *' materials '* ]] || but+='|^  material: '
+  [[ " $edits " != *' measure '* ]] && [[ " $edits " != *' every '* ]] || but+='|^  (only .* has )?contacts'
+  "$firn" diff "$1" "$2" >diff.log 2>&1
+  [ $? -lt 2 ] && [ -z "$(grep '^  ' diff.log | grep -v -E "$but|^  (different|the same)")" ] ||
+    { fail "$1 and $2 are not the same with $edits" && show diff.log && bad_here=1; }
+}
+
+compare_edited() { # NUMBERS FOLDER CODE STEP
+  local file wrong
+  [ "$3" -eq "$code" ] || { blame "exit code $code instead of $3 on $1 with $edits" && show "$2.log"; }
+  same_but "$(newest ref)" "$(newest "$2")"
+  for file in "$2"/frames/frame_*.h5; do same_but "ref/frames/${file##*/}" "$file"; done
+  for file in history.csv probes.csv; do
+    [ -e ref/$file ] || continue
+    wrong=$(kept ref/$file "$2/$file" "$4")
+    [ -z "$wrong" ] || blame "$file on $1 with $edits: $wrong"
+  done
+  edited=$((edited + 1))
+}
+
+# By force, what comes in by another amount or at another time.
+forced_edits() { # RANKS:THREADS FOLDER: its state stays to be gone on from
+  local change=()
+  if grep -q '^window' s.yml; then choose window.ahead=0.06 window.ahead=0.14 window.behind=0.15 snow.0.per_cell=5 'bodies.leader.velocity=[3, 0, 0]' && change+=(--set "$r"); fi
+  if grep -q '^sources' s.yml; then choose sources.0.rate=2 sources.0.per_cell=3 sources.0.seed=99 sources.0.from=0.001 sources.0.name=other && change+=(--set "$r"); fi
+  [ ${#change[@]} -gt 0 ] || return 0
+  go "${1%:*}" "${1#*:}" "$2" s.yml --restart auto --force "${change[@]}"
+  case $code in
+    0 | 87) ;;
+    1) grep -q -E 'halv|smaller' "$2.error" || { blame "does not go on with ${change[*]}" && show "$2.log"; } ;;
+    *) blame "exit code $code with ${change[*]}" && show "$2.log" ;;
+  esac
+  same "$(newest "$2")" "$(newest "$2")" || bad_here=1 # ids that occur twice are an error
+  forced=$((forced + 1))
 }
 
 # Takes a copy back to a random checkpoint, as if the run had ended right behind it, and lets it go on.
 go_back() { # RANKS:THREADS FOLDER CODE
-  local states at file
+  local states at file step
   mapfile -t states < <(find "$2/checkpoints" -name 'checkpoint_*.h5' | LC_ALL=C sort)
   [ ${#states[@]} -gt 1 ] || return 0
   draw $((${#states[@]} - 1))
@@ -295,18 +467,27 @@ go_back() { # RANKS:THREADS FOLDER CODE
   file=back/${states[at]#"$2/"}
   find back/frames -name 'frame_*.h5' -newer "$file" -delete
   for file in "${states[@]:at+1}"; do rm "back/${file#"$2/"}"; done
-  go "${1%:*}" "${1#*:}" back --restart auto
+  [ $((k % 3)) -ne 1 ] || cp -a back forced
+  step=${states[at]##*_} step=$((10#${step%.h5}))
+  if [ $((k % 2)) -eq 0 ]; then
+    permitted_edits
+    go "${1%:*}" "${1#*:}" back e.yml --restart auto
+    compare_edited "$1 from step $step" back "$3" "$step"
+  else
+    go "${1%:*}" "${1#*:}" back s.yml --restart auto
+    compare "$1 from step $step" back "$3"
+  fi
   says back.log "^going on from .*$(basename "${states[at]}")"
-  compare "$1 from $(basename "${states[at]}")" back "$3"
   restarts=$((restarts + 1))
+  [ ! -e forced ] || forced_edits "$1" forced
 }
 
-halvings=0 restarts=0 ended=0 windows=0 changed=0
+halvings=0 restarts=0 ended=0 windows=0 changed=0 edited=0 forced=0
 for ((k = first; k < first + scenes * every; k += every)); do
-  rm -rf -- ref* run* back*
+  rm -rf -- ref* run* back* forced*
   bad_here=0
   scene "$k"
-  go 1 1 ref
+  go 1 1 ref s.yml
   want=$code
   case $want in
     0 | 87) ;;
@@ -314,19 +495,21 @@ for ((k = first; k < first + scenes * every; k += every)); do
     *) blame "exit code $want" && show ref.log ;;
   esac
   halvings=$((halvings + $(sed -n 's/.*(\([0-9]*\) halvings).*/\1/p' ref.log | head -n 1) + 0))
+  check_deposits ref
   [ -z "$window" ] || windows=$((windows + 1))
   changed=$((changed + $(changes ref)))
   here=("${numbers[@]}")
   [ -n "$all" ] || here=("${numbers[k % ${#numbers[@]}]}")
   for number in "${here[@]}"; do
     rm -rf -- run*
-    go "${number%:*}" "${number#*:}" run
+    go "${number%:*}" "${number#*:}" run s.yml
     compare "$number" run "$want"
   done
   [ "$want" -eq 1 ] || go_back "${numbers[(k + 3) % ${#numbers[@]}]}" run "$want"
   [ $bad_here -eq 0 ] || { echo "scene $k:" && cat s.yml; } >&2
 done
-echo "random: $scenes scenes, $windows windows, $halvings halvings, $changed with changes of phase, $restarts restarts, $ended that end early"
-[ "$scenes" -lt 20 ] || { [ $halvings -gt 0 ] && [ $restarts -gt 10 ] && [ $windows -gt 0 ] && [ $changed -gt 0 ]; } ||
+echo "random: $scenes scenes, $windows windows, $halvings halvings, $changed with changes of phase, $restarts restarts, $edited of them edited," \
+  "$forced by force, $ended that end early"
+[ "$scenes" -lt 20 ] || { [ $halvings -gt 0 ] && [ $restarts -gt 10 ] && [ $windows -gt 0 ] && [ $changed -gt 0 ] && [ $edited -gt 5 ] && [ $forced -gt 0 ]; } ||
   fail "too tame to prove anything"
 finish random

@@ -61,7 +61,7 @@ for text in 'Predicted strong scaling of s.yml' 'time of a step, ms' efficiency 
 "$firn" check s.yml --ranks 4 --per-node 2 --machine m.json --network hdr >ask.txt 2>&1 || { fail "check --ranks" && show ask.txt; }
 says ask.txt '^  to ask for, on 4 ranks of 1 thread$'
 says ask.txt '^    nodes      2, with 2 cores each$'
-says ask.txt '^    memory     0.1 GB a node'
+says ask.txt '^    memory     0.2 GB per node'
 says ask.txt '^    walltime   0:0[1-9]:00: twice [0-9]+ steps of [0-9.e-]+ ms with [0-9.]+ iterations each \(as measured\)$'
 "$firn" check s.yml --ranks 400 >ask.txt 2>&1 || { fail "check --ranks 400" && show ask.txt; }
 says ask.txt 'warning: s.yml: only [0-9]+ of 400 ranks get snow: a slab has at least 3 planes'
@@ -102,6 +102,32 @@ refused 'study.json' list nowhere
 [ ! -e new ] || fail "a study that is refused leaves a folder"
 sed 's/normal: \[0, 1, 0\]/normal: [1, 0, 0]/' s.yml >wall.yml
 refused 'run 0 of the study: .*bodies.floor: has no end along x' weak wall.yml -o new --ranks 2
+
+# Words that scripts cannot hand on are refused; the name of a folder is a word and no command.
+refused 'continues with a control character' sweep s.yml -o new time.cfl=0.2 -- --set $'name: a\n--force'
+refused 'continues with a control character' sweep s.yml -o $'new\nline' time.cfl=0.2
+refused 'has a backslash' sweep s.yml -o 'new\j' time.cfl=0.2
+[ ! -e new ] || fail "a study that is refused leaves a folder"
+mkdir slurm
+cat >slurm/sbatch <<'END'
+#!/usr/bin/env bash
+printf '%s\n' "$@" >>sbatch.log
+for word; do
+  [ "${before:-}" != --wrap ] || sh -c "$word" || exit 1
+  before=$word
+done
+echo 7
+END
+printf '#!/bin/sh\n' >slurm/sinfo
+chmod +x slurm/*
+for folder in "it's; touch broken_out; echo '" '-50%j "$(touch broken_out)"'; do
+  rm -f sbatch.log
+  (unset FIRN_HERE && PATH=$PWD/slurm:$PATH "$jobs/sweep.sh" s.yml -o "$folder" time.cfl=0.2,0.3) >quoted.log 2>&1 ||
+    { fail "a study in the folder $folder" && show quoted.log; }
+  [ ! -e broken_out ] || { fail "the folder $folder is a command" && rm broken_out; }
+  [ -e "./$folder/results.csv" ] || { fail "no table in the folder $folder" && show quoted.log; }
+done
+says sbatch.log '^./-50%%j .*/run_%a.log$'
 
 # --give-up: starts that come to nothing are counted, and so are those that write the same steps again.
 expect 0 1 first.log s.yml --output stuck --threads 1 --set checkpoint.steps=8

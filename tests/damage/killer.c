@@ -1,11 +1,12 @@
 /* Preloaded into the ranks of a run: ends one with SIGKILL in the middle of what it does to files.
- *   KILLER_UNDER=out/      counts operations on paths that hold this text
+ *   KILLER_UNDER=out/      counts operations on paths that hold this text, and collective calls of MPI-IO
  *   KILLER_AT=0:120,2:17   rank 0 dies at its 120th such operation, rank 2 at its 17th
  *   KILLER_COUNT=FILE      a rank that comes to its end writes its number of operations to FILE.RANK
  * Whether the operation is done before the end, half done (a write) or not depends on its number. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <mpi.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum when { NEVER, BEFORE, HALFWAY, AFTER };
@@ -111,6 +113,18 @@ WRAP_OPEN(open64)
 WRAP_WRITE(write, (int fd, const void *bytes, size_t size), fd, bytes, size)
 WRAP_WRITE(pwrite, (int fd, const void *bytes, size_t size, off_t at), fd, bytes, size, at)
 WRAP_WRITE(pwrite64, (int fd, const void *bytes, size_t size, off64_t at), fd, bytes, size, at)
+WRAP_WRITE(writev, (int fd, const struct iovec *parts, int size), fd, parts, size)
+WRAP_WRITE(pwritev, (int fd, const struct iovec *parts, int size, off_t at), fd, parts, size, at)
+
+/* Calls that all ranks make together, which the others wait in for the one that died. */
+WRAP(int, MPI_File_set_view,
+     (MPI_File file, MPI_Offset at, MPI_Datatype type, MPI_Datatype form, const char *name, MPI_Info info),
+     (file, at, type, form, name, info), meet(getenv("KILLER_UNDER")))
+WRAP(int, MPI_File_write_at_all,
+     (MPI_File file, MPI_Offset at, const void *bytes, int count, MPI_Datatype type, MPI_Status *status),
+     (file, at, bytes, count, type, status), meet(getenv("KILLER_UNDER")))
+WRAP(int, MPI_File_sync, (MPI_File file), (file), meet(getenv("KILLER_UNDER")))
+WRAP(int, MPI_File_close, (MPI_File * file), (file), meet(getenv("KILLER_UNDER")))
 
 static void __attribute__((destructor)) report(void)
 {

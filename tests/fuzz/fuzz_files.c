@@ -1,6 +1,7 @@
-/* The readers of particle files, checkpoints and their seals against any bytes. */
+/* The readers of particle files, level-set keys, frames, checkpoints and their seals against any bytes. */
 #include "base/log.h"
 #include "base/memory.h"
+#include "io/assets/levelset_file.h"
 #include "io/particles/any_file.h"
 #include "io/particles/checkpoint.h"
 #include "io/particles/hdf5.h"
@@ -37,12 +38,29 @@ static void check_code(int code, const struct error *err)
   if (code) demand(code < 0 && err->text[0] && !strchr(err->text, '\n'), "an error is one line", err->text);
 }
 
+static void read_keys(const char *file)
+{
+  struct levelset_plan plan;
+  struct error err = {0};
+  int code = levelset_plan_read(&plan, file, &err);
+  check_code(code, &err);
+  if (code || plan.floats > 1 << 26) { /* a good plan of too much for a test */
+    levelset_plan_free(&plan);
+    return;
+  }
+  float *samples = mem_alloc((size_t)plan.floats, sizeof *samples);
+  code = levelset_samples_read(&plan, file, samples, &err);
+  check_code(code, &err);
+  mem_free(samples);
+  levelset_plan_free(&plan);
+}
+
 static void read_particles(const char *file)
 {
   struct particles *p = particles_create(NEEDS_AFFINE | NEEDS_HEAT);
   struct error err = {0};
   struct particle_file_info info = {0};
-  const int code = particle_file_read(world(), file, 0, 0, p, &info, &err);
+  const int code = particle_file_read(world(), file, NULL, 0, 0, p, &info, &err);
   check_code(code, &err);
   demand(code ? p->count == 0 : p->count == info.rows, "the count", "is wrong");
   particles_destroy(&p);
@@ -57,7 +75,7 @@ static void read_checkpoint(const char *file)
   int code = checkpoint_open(&info, file, &err);
   check_code(code, &err);
   if (!code) {
-    code = checkpoint_read(world(), file, false, p, &err);
+    code = checkpoint_read(world(), file, NULL, false, p, &err);
     check_code(code, &err);
   }
   checkpoint_destroy(&info);
@@ -129,12 +147,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   static const char signature[] = "\211HDF\r\n\032\n";
   if (size > 8 && memcmp(data, signature, 8) == 0) {
     read_particles(path);
+    read_state(path);
+    read_keys(path);
   } else {
     read_checkpoint(path);
     if (seal_is_there(path)) read_state(path);
     if (size > SEAL_BYTES + 8 && memcmp(data + SEAL_BYTES, signature, 8) == 0) {
       forge_seal(path, data);
       read_checkpoint(path);
+      read_state(path);
     }
   }
   demand(mem_balance() == before, "memory", "is left");

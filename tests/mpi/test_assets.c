@@ -33,7 +33,7 @@ static void write_text(const char *name, const char *text)
   char *path = in_folder(name);
   if (world.rank == 0) CHECK(file_write(path, 0, text, strlen(text), NULL) == FIRN_OK);
   mem_free(path);
-  MPI_Barrier(MPI_COMM_WORLD);
+  check_barrier(MPI_COMM_WORLD);
 }
 
 static void write_obj(const char *name, const struct mesh *mesh)
@@ -146,7 +146,7 @@ static void grids_have_the_same_bits(void)
     CHECK(fabs(scene->bodies[0].shape.center[1] - 0.2) < 0.03);
     scene_destroy(&scene);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  check_barrier(MPI_COMM_WORLD);
   if (world.rank == 0) { /* a damaged cache is made again */
     struct file_list *list = NULL;
     CHECK(file_list_create(&list, cache, "mesh-", ".sdf", NULL) == FIRN_OK && list->count == 2);
@@ -160,7 +160,7 @@ static void grids_have_the_same_bits(void)
     }
     file_list_destroy(&list);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  check_barrier(MPI_COMM_WORLD);
   struct scene *scene = NULL;
   struct error err = {0};
   CHECK_TEXT(load(good, &world, &scene, &err) == FIRN_OK, err.text);
@@ -311,7 +311,7 @@ static void contents_are_part_of_the_scene(void)
     write_keys("keys.h5");
     write_font("font.ttf");
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  check_barrier(MPI_COMM_WORLD);
   CHECK_TEXT(load(all, &world, &before, &err) == FIRN_OK, err.text);
   CHECK_TEXT(load(all, NULL, &after, &err) == FIRN_OK, err.text); /* any number of processes says the same */
   CHECK(before->hash == after->hash && before->files && strcmp(before->files, after->files) == 0);
@@ -321,10 +321,10 @@ static void contents_are_part_of_the_scene(void)
   CHECK_TEXT(lines == 4, before->files);
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     char *path = in_folder(names[k]), changed[200] = "";
-    MPI_Barrier(MPI_COMM_WORLD);
+    check_barrier(MPI_COMM_WORLD);
     FILE *file = world.rank == 0 ? fopen(path, "ab") : NULL;
     if (world.rank == 0) CHECK(file && fputc('\n', file) == '\n' && fclose(file) == 0);
-    MPI_Barrier(MPI_COMM_WORLD);
+    check_barrier(MPI_COMM_WORLD);
     CHECK_TEXT(load(all, &world, &after, &err) == FIRN_OK, err.text);
     CHECK(scene_compare_files(before->files, after->files, count_change, changed) == 1);
     CHECK_TEXT(strcmp(changed, names[k]) == 0, changed);
@@ -376,7 +376,7 @@ int main(int argc, char **argv)
   grids_are_right();
   broken_files_are_the_same_error();
   contents_are_part_of_the_scene();
-  MPI_Barrier(MPI_COMM_WORLD);
+  check_barrier(MPI_COMM_WORLD);
   if (world.rank == 0) remove_files();
   comm_destroy(&world);
   return check_end();

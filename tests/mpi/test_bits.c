@@ -104,6 +104,7 @@ static struct run check_same(const struct scene *scene, enum isa isa, int steps,
     CHECK_TEXT(together.steps == single.steps && together.time == single.time, what);
     CHECK_TEXT(together.totals.iterations == single.totals.iterations, what);
     CHECK_TEXT(together.totals.halvings == single.totals.halvings, what);
+    CHECK_TEXT(together.totals.repeats == single.totals.repeats, what);
     CHECK_TEXT(together.totals.heat_in == single.totals.heat_in &&
                    together.totals.melted_mass == single.totals.melted_mass &&
                    together.totals.frozen_mass == single.totals.frozen_mass,
@@ -112,7 +113,7 @@ static struct run check_same(const struct scene *scene, enum isa isa, int steps,
     state_check_equal(&together.state, &single.state, what);
     state_free(&single.state);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  check_barrier(MPI_COMM_WORLD);
   return together;
 }
 
@@ -124,6 +125,7 @@ static const char thrown[] =
     "materials: {snow: {young: 5e4, critical_compression: 1e-2, critical_stretch: 4e-3}}\n"
     "snow:\n"
     "  - sphere: {center: [-0.22, 0.056, 0], radius: 0.05}\n"
+    "    volume: estimated\n"
     "    velocity: [9, -3, 0.4]\n"
     "    spin: [3, 0, -20]\n"
     "  - box: {lower: [-0.1, 0.005, -0.06], upper: [-0.06, 0.045, -0.02]}\n"
@@ -164,6 +166,8 @@ static void test_thrown(void)
       {"thrown, backward Euler", "integrator={tolerance: 1e-6}", 100},
       {"thrown, preconditioned", "integrator={stop: strain}", 100},
       {"thrown, trapezoidal", "integrator={beta: 0.5, tolerance: 1e-5}", 60},
+      {"thrown, friction of the whole step", "integrator={stop: strain, friction: whole}", 100},
+      {"thrown, by the gap", "integrator={stop: strain, contact: gap}", 100},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     struct scene *scene = parse(thrown, &cases[k].integrator, 1);
@@ -313,6 +317,7 @@ static void test_materials(void)
     snprintf(what, sizeof what, "materials, %s, %s", explicit ? "explicit" : "solve", transfers[k / 2]);
     struct run run = check_same(scene, ISA_COUNT, 40, what);
     check_happened(&run, what);
+    CHECK_TEXT((run.totals.repeats > 0) == !explicit, what);
     state_free(&run.state);
     scene_destroy(&scene);
   }

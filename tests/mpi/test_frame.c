@@ -9,6 +9,7 @@
 #include "io/particles/frame.h"
 #include "io/particles/frame_fields.h"
 #include "io/particles/hdf5.h"
+#include "io/particles/seal.h"
 #include "support/check.h"
 #include "support/skip.h"
 
@@ -209,6 +210,33 @@ static void check_values(const char *path, int64_t total)
   any_file_close(&state);
 }
 
+/* Calls of MPI-IO, seen between HDF5 and the library. One of them fails if asked to. */
+static int collective_writes, collective_reads, fails_at;
+
+int MPI_File_write_at_all(MPI_File file, MPI_Offset at, const void *bytes, int count, MPI_Datatype type,
+                          MPI_Status *status)
+{
+  const int code = PMPI_File_write_at_all(file, at, bytes, count, type, status);
+  collective_writes++;
+  return fails_at > 0 && --fails_at == 0 ? MPI_ERR_NO_SPACE : code;
+}
+
+int MPI_File_read_at_all(MPI_File file, MPI_Offset at, void *bytes, int count, MPI_Datatype type,
+                         MPI_Status *status)
+{
+  collective_reads++;
+  return PMPI_File_read_at_all(file, at, bytes, count, type, status);
+}
+
+/* Which way the last frame went: by default through MPI-IO if there are several ranks. */
+static void check_way(const struct scene *scene, int64_t total)
+{
+  const bool several = scene->writing.writer == WRITER_AUTO && world.size > 1;
+  const bool together = several || scene->writing.writer == WRITER_PARALLEL_HDF5 || scene->compression > 0;
+  CHECK((collective_writes > 0) == (total > 0 && together));
+  collective_writes = 0;
+}
+
 /* One frame by all ranks into one folder, and by rank 0 alone into another. */
 static void write_both(struct scene *scene, char *together, char *alone, int64_t index, int64_t total)
 {
@@ -219,13 +247,18 @@ static void write_both(struct scene *scene, char *together, char *alone, int64_t
   struct particles *p = make_rows(first, mine);
   scene->output = together;
   CHECK_TEXT(frame_write(&world, scene, p, &info, &err) == FIRN_OK, err.text);
+  check_way(scene, total);
   particles_destroy(&p);
   if (world.rank == 0) {
     struct comm self;
+    const enum scene_writer writer = scene->writing.writer;
     comm_create(&self, MPI_COMM_SELF);
     p = make_rows(0, total);
     scene->output = alone;
+    scene->writing.writer = WRITER_DIRECT;
     CHECK_TEXT(frame_write(&self, scene, p, &info, &err) == FIRN_OK, err.text);
+    scene->writing.writer = writer;
+    collective_writes = 0;
     particles_destroy(&p);
     comm_destroy(&self);
     char *a = frame_path(together, index), *b = frame_path(alone, index);
@@ -362,8 +395,12 @@ static void write_all(struct scene *scene, char *together, char *alone)
 {
   write_both(scene, together, alone, 0, 0);
   write_both(scene, together, alone, 1, 1000);
+  scene->writing.writer = WRITER_PARALLEL_HDF5;
   write_both(scene, together, alone, 2, 1);
-  write_both(scene, together, alone, 3, 70001); /* more than one slice on some rank */
+  scene->writing.writer = WRITER_DIRECT;
+  write_both(scene, together, alone, 3, 70001);
+  scene->writing.writer = WRITER_AUTO;
+  write_both(scene, together, alone, 3, 70001);
   scene->compression = 1;
   write_both(scene, together, alone, 4, 0);
   write_both(scene, together, alone, 5, 140001); /* three chunks */
@@ -372,6 +409,86 @@ static void write_all(struct scene *scene, char *together, char *alone)
   scene->compression = 0;
   scene->fields = 0;
   write_both(scene, together, alone, 1000007, 99);
+}
+
+/* A collective write fails: no file appears, nothing stays behind, and the next try succeeds. With several
+ * ranks HDF5 keeps the others waiting for the one that failed, and the job ends: tests/cli/test_disk.sh. */
+static void check_lost_write(struct scene *scene, char *folder)
+{
+  struct error err = {.code = FIRN_OK};
+  char *path = frame_path(folder, 77), *frames = file_join(folder, "frames");
+  struct particles *p = make_rows(100 * world.rank, 100);
+  scene->writing = (struct scene_writing){.writer = WRITER_PARALLEL_HDF5, .patience = 30.0};
+  for (scene->compression = 0; scene->compression < 2 && world.size == 1; scene->compression++) {
+    fails_at = 2;
+    CHECK(frame_write(&world, scene, p, &(struct frame_info){.index = 77}, &err) == FIRN_EIO);
+    CHECK_TEXT(strstr(err.text, "rank 0 cannot write") && strstr(err.text, "frame_000077.h5"), err.text);
+    CHECK(fails_at == 0 && access(path, F_OK) != 0);
+    struct file_list *left = NULL;
+    CHECK(file_list_create(&left, frames, "", ".part", NULL) == FIRN_OK && left->count == 0);
+    file_list_destroy(&left);
+  }
+  scene->compression = 0;
+  CHECK_TEXT(frame_write(&world, scene, p, &(struct frame_info){.index = 77}, &err) == FIRN_OK, err.text);
+  check_barrier(world.mpi);
+  if (world.rank == 0) CHECK(unlink(path) == 0);
+  scene->writing = (struct scene_writing){.writer = WRITER_AUTO};
+  particles_destroy(&p);
+  mem_free(frames);
+  mem_free(path);
+}
+
+/* Large columns begin at multiples of the alignment, small ones do not; hints reach MPI and change no byte.
+ */
+static void check_alignment(struct scene *scene, char *together, char *alone)
+{
+  enum { ALIGNMENT = 8192 };
+  scene->writing = (struct scene_writing){.writer = WRITER_PARALLEL_HDF5,
+                                          .alignment = ALIGNMENT,
+                                          .hint_count = 2,
+                                          .hints = {{"cb_nodes", "1"}, {"cb_buffer_size", "65536"}}};
+  write_both(scene, together, alone, 7, 14000);
+  if (world.rank == 0) {
+    char *path = frame_path(together, 7);
+    struct seal seal;
+    struct error err = {.code = FIRN_OK};
+    int large = 0;
+    CHECK_TEXT(seal_check(&seal, path, &err) == FIRN_OK, err.text);
+    for (int k = 0; k < seal.count; k++)
+      if (seal.entries[k].rows * seal.entries[k].row_size >= 16 * ALIGNMENT) {
+        CHECK(seal.entries[k].offset % ALIGNMENT == 0);
+        large++;
+      }
+    CHECK(large == 2 && seal.count == 3); /* id is small */
+    CHECK(unlink(path) == 0);
+    mem_free(path);
+  }
+  scene->writing = (struct scene_writing){.writer = WRITER_AUTO};
+}
+
+/* The seal of a compressed file is made of blocks that ranks share; any flipped byte breaks it. */
+static void check_blocks(const char *folder)
+{
+  char *path = frame_path(folder, 5), *spoiled = file_join(folder, "spoiled.h5"), *bytes;
+  size_t size;
+  struct seal seal;
+  struct error err = {.code = FIRN_OK};
+  CHECK_TEXT(seal_check_all(path, &err) == FIRN_OK, err.text);
+  CHECK(seal_read(&seal, path, &err) == FIRN_OK && seal_has_blocks(&seal) && seal.entries[0].rows > 100);
+  CHECK(file_read(path, 1 << 30, &bytes, &size, &err) == FIRN_OK);
+  for (int k = 0; k < 12; k++) {
+    const size_t at =
+        k == 0 ? size - 1 : SEAL_BYTES + (size_t)(pick((uint64_t)k, 30) * (double)(size - SEAL_BYTES));
+    bytes[at] = (char)(bytes[at] ^ 4);
+    CHECK(file_write(spoiled, 0, bytes, size, &err) == FIRN_OK);
+    CHECK(seal_check(&seal, spoiled, &err) == FIRN_EDAMAGED &&
+          seal_check_all(spoiled, &err) == FIRN_EDAMAGED);
+    bytes[at] = (char)(bytes[at] ^ 4);
+  }
+  unlink(spoiled);
+  mem_free(bytes);
+  mem_free(spoiled);
+  mem_free(path);
 }
 
 static bool is_frame(const char *name)
@@ -450,7 +567,10 @@ int main(int argc, char **argv)
   memset(text, '#', 200000);
   struct scene scene = make_scene(together, text);
   write_all(&scene, together, alone);
+  check_alignment(&scene, together, alone);
+  check_lost_write(&scene, together);
   if (world.rank == 0) {
+    check_blocks(together);
     check_read(together, 0, 0, true, text);
     check_read(together, 3, 70001, true, text);
     check_read(together, 5, 140001, true, text);
@@ -461,7 +581,7 @@ int main(int argc, char **argv)
     check_unclosed(folder);
   }
   check_failures(&scene, together);
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
   if (world.rank == 0) remove_tree(folder);
   mem_free(text);
   mem_free(together);

@@ -18,6 +18,10 @@ enum { ROWS = 101 };
 
 static struct comm world;
 
+/* Both ways of reading: the tests below are made with each. */
+static const struct scene_writing ways[] = {{.writer = WRITER_PARALLEL_HDF5}, {.writer = WRITER_DIRECT}};
+static const struct scene_writing *way;
+
 /* A particle file in memory; the tests spoil one thing each before it is written. */
 struct draft {
   const char *group; /* NULL: root */
@@ -118,13 +122,13 @@ static void check_rows(const struct draft *d, const struct particles *p, int32_t
 static void expect_good(const struct draft *d, const char *path)
 {
   if (world.rank == 0) write_draft(d, path);
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
   struct error err = {.code = FIRN_OK};
   struct particles *p = particles_create(NEEDS_MATERIAL);
   particles_append(p, 2); /* what is there stays */
   p->mass[1] = 42.0;
   struct particle_file_info info = {0};
-  CHECK_TEXT(particle_file_read(&world, path, 3, 5000, p, &info, &err) == FIRN_OK, err.text);
+  CHECK_TEXT(particle_file_read(&world, path, way, 3, 5000, p, &info, &err) == FIRN_OK, err.text);
   const int64_t mine = p->count - 2, first = comm_exscan_i64(&world, mine);
   int64_t sum = mine;
   comm_sum_i64(&world, &sum, 1);
@@ -143,17 +147,17 @@ static void expect_good(const struct draft *d, const char *path)
             x[3 * (seen / 2) + c] < d->position[ROWS * 3 / 4][c]);
     }
   }
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
 }
 
 /* The file at path, already there: an error with this word in it, the same text everywhere. */
 static void expect_refused(const char *path, const char *word)
 {
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
   struct error err = {.code = FIRN_OK};
   struct particles *p = particles_create(NEEDS_MATERIAL);
   struct particle_file_info info = {.rows = -1};
-  const int code = particle_file_read(&world, path, 0, 0, p, &info, &err);
+  const int code = particle_file_read(&world, path, way, 0, 0, p, &info, &err);
   CHECK_TEXT(code == FIRN_EINPUT && err.code == code, word);
   CHECK_TEXT(strstr(err.text, word), err.text);
   CHECK_TEXT(strstr(err.text, path) && !strchr(err.text, '\n'), err.text);
@@ -172,7 +176,7 @@ static void expect_refused(const char *path, const char *word)
     CHECK_TEXT(look == FIRN_OK && info.rows == ROWS, seen.text);
   else
     CHECK_TEXT(look == FIRN_EINPUT && strcmp(seen.text, err.text) == 0, seen.text);
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
 }
 
 static void expect_bad(struct draft *d, const char *path, const char *word)
@@ -214,6 +218,12 @@ static void test_values(struct draft *d, const char *path)
   expect_bad(d, path, "mass of row 99 is 0");
   d->mass[0] = NAN;
   expect_bad(d, path, "mass of row 0 is not finite");
+  d->mass[7] = 1e308; /* finite, and its energy is not */
+  expect_bad(d, path, "mass of row 7 is 1e+308, and nothing can be computed with it");
+  d->mass[7] = 1e-300;
+  expect_bad(d, path, "expected 1e-60 to 1e15 in size");
+  d->velocity[8][2] = -1e200;
+  expect_bad(d, path, "velocity of row 8 is -1e+200");
   d->volume[12] = 0.0;
   expect_bad(d, path, "volume of row 12");
   d->jp[12] = -0.5;
@@ -292,6 +302,107 @@ static void test_no_rows(const char *path)
   expect_refused(path, "position is not a dataset");
 }
 
+/* Where the mass of a file can be, other than in it. */
+enum storage { EXTERNAL, VIRTUAL, LINK, SOFT_LINK, FILTER, HALF, SHORT, SHORT_INFLATED, PACKED, RAW, ABSENT };
+
+static void put_mass(hid_t file, enum storage how, const double *mass)
+{
+  const hsize_t n = 16, chunk = 6;
+  const hid_t space = H5Screate_simple(1, &n, NULL), plan = H5Pcreate(H5P_DATASET_CREATE);
+  hid_t type = H5Tcopy(H5T_IEEE_F64LE);
+  unsigned char bytes[64] = {0x78, 0x9c, 3, 0, 0, 0, 0, 1}; /* zlib's stream of nothing */
+  if (how == EXTERNAL) H5Pset_external(plan, "/etc/passwd", 0, H5F_UNLIMITED);
+  if (how == VIRTUAL) H5Pset_virtual(plan, space, "other.h5", "/mass", space);
+  if (how == LINK) H5Lcreate_external("other.h5", "/mass", file, "mass", H5P_DEFAULT, H5P_DEFAULT);
+  if (how == SOFT_LINK) {
+    H5Lcreate_external("other.h5", "/", file, "beside", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/beside/mass", file, "mass", H5P_DEFAULT, H5P_DEFAULT);
+  }
+  if (how == HALF) { /* five bits of exponent */
+    H5Tset_fields(type, 15, 10, 5, 0, 10);
+    H5Tset_ebias(type, 15);
+    H5Tset_size(type, 2);
+  }
+  if (how >= FILTER && how != HALF) H5Pset_chunk(plan, 1, &chunk);
+  if (how == FILTER) H5Pset_fletcher32(plan);
+  if (how >= PACKED) H5Pset_shuffle(plan);
+  if (how >= SHORT) H5Pset_deflate(plan, 6);
+  if (how == LINK || how == SOFT_LINK) {
+    H5Pclose(plan);
+    H5Sclose(space);
+    H5Tclose(type);
+    return;
+  }
+  const hid_t set = H5Dcreate2(file, "mass", type, space, H5P_DEFAULT, plan, H5P_DEFAULT);
+  CHECK(set >= 0);
+  if (how >= FILTER && how != ABSENT)
+    CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, mass) >= 0);
+  const hsize_t second = 6;
+  if (how == SHORT) CHECK(H5Dwrite_chunk(set, H5P_DEFAULT, 1, &second, 16, bytes) >= 0);
+  if (how == SHORT_INFLATED) CHECK(H5Dwrite_chunk(set, H5P_DEFAULT, 0, &second, 8, bytes) >= 0);
+  if (how == RAW) { /* shuffled, and deflate left out, as HDF5 does where it gains nothing */
+    unsigned char raw[48];
+    for (size_t k = 0; k < 6; k++)
+      for (size_t b = 0; b < 8; b++) raw[6 * b + k] = ((const unsigned char *)&mass[6 + k])[b];
+    CHECK(H5Dwrite_chunk(set, H5P_DEFAULT, 2, &second, sizeof raw, raw) >= 0);
+  }
+  H5Dclose(set);
+  H5Pclose(plan);
+  H5Sclose(space);
+  H5Tclose(type);
+}
+
+static void write_stored(const char *path, enum storage how, const double *mass)
+{
+  const hsize_t dims[2] = {16, 3};
+  const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+              wide = H5Screate_simple(2, dims, NULL);
+  double rows[48];
+  for (int k = 0; k < 48; k++) rows[k] = 0.01 * k;
+  for (int k = 0; k < 2; k++) {
+    const hid_t set = H5Dcreate2(file, k ? "velocity" : "position", H5T_IEEE_F64LE, wide, H5P_DEFAULT,
+                                 H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows) >= 0);
+    H5Dclose(set);
+  }
+  put_mass(file, how, mass);
+  H5Sclose(wide);
+  H5Fclose(file);
+}
+
+/* Nothing but plain chunks and pieces of this file is read, and these to the last bit. */
+static void test_storage(const char *path)
+{
+  static const char *const refusal[] = {[EXTERNAL] = "mass lies in other files",
+                                        [VIRTUAL] = "mass lies in other files",
+                                        [LINK] = "mass is a link to another file",
+                                        [SOFT_LINK] = "the dataset mass is missing",
+                                        [FILTER] = "a filter that is not read",
+                                        [HALF] = "a format that is not read",
+                                        [SHORT] = "cannot read mass",
+                                        [SHORT_INFLATED] = "cannot read mass",
+                                        [ABSENT] = "mass of row 0 is 0",
+                                        [PACKED] = NULL,
+                                        [RAW] = NULL};
+  double mass[16];
+  for (int k = 0; k < 16; k++) mass[k] = 1.0 / (k + 3);
+  for (enum storage how = EXTERNAL; how <= ABSENT; how++) {
+    if (world.rank == 0) write_stored(path, how, mass);
+    MPI_Barrier(world.mpi);
+    if (refusal[how]) {
+      expect_refused(path, refusal[how]);
+      continue;
+    }
+    struct error err = {.code = FIRN_OK};
+    struct particle_file_info info;
+    struct particles *p = particles_create(0);
+    CHECK_TEXT(particle_file_read(&world, path, way, 0, 0, p, &info, &err) == FIRN_OK, err.text);
+    const int64_t first = comm_exscan_i64(&world, p->count);
+    for (int32_t k = 0; k < p->count; k++) CHECK(p->mass[k] == mass[first + k]);
+    particles_destroy(&p);
+  }
+}
+
 static void test_bytes(struct draft *d, const char *path, const char *folder)
 {
   char *bytes = NULL;
@@ -315,7 +426,7 @@ static void test_bytes(struct draft *d, const char *path, const char *folder)
   expect_refused(folder, "is a folder");
   expect_refused("there is no such file.h5", "No such file");
   if (world.rank == 0) CHECK(chmod(path, 0) == 0);
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
   const uid_t user = geteuid();
   CHECK(user != 0 || seteuid(65534) == 0); /* root reads everything, and so becomes nobody for it */
   expect_refused(path, "Permission denied");
@@ -330,12 +441,12 @@ static void test_one_blind_rank(struct draft *d, const char *path)
   if (world.rank == 0) CHECK(unlink(path) == 0);
   if (world.rank == 0) write_draft(d, path);
   for (int blind = 0; blind < world.size; blind++) {
-    MPI_Barrier(world.mpi);
+    check_barrier(world.mpi);
     struct error err = {.code = FIRN_OK};
     struct particles *p = particles_create(NEEDS_MATERIAL);
     struct particle_file_info info;
     const char *seen = world.rank == blind ? "somewhere else.h5" : path;
-    CHECK(particle_file_read(&world, seen, 0, 0, p, &info, &err) == FIRN_EINPUT);
+    CHECK(particle_file_read(&world, seen, way, 0, 0, p, &info, &err) == FIRN_EINPUT);
     CHECK_TEXT(strstr(err.text, "somewhere else.h5"), err.text);
     particles_destroy(&p);
   }
@@ -370,15 +481,20 @@ int main(int argc, char **argv)
   comm_broadcast_text(&world, &folder);
   char *path = file_join(folder, "particles.h5");
   struct draft *d = mem_alloc(1, sizeof *d);
-  draft_good(d);
-  test_good(d, path);
-  test_values(d, path);
-  test_shapes(d, path);
-  test_no_rows(path);
-  test_bytes(d, path, folder);
-  test_one_blind_rank(d, path);
+  for (int k = 0; k < 2; k++) {
+    way = &ways[k];
+    draft_good(d);
+    test_good(d, path);
+    test_values(d, path);
+    test_shapes(d, path);
+    test_no_rows(path);
+    test_storage(path);
+    test_bytes(d, path, folder);
+    test_one_blind_rank(d, path);
+    check_barrier(world.mpi);
+  }
   test_unique();
-  MPI_Barrier(world.mpi);
+  check_barrier(world.mpi);
   if (world.rank == 0) CHECK(unlink(path) == 0 && rmdir(folder) == 0);
   mem_free(d);
   mem_free(path);

@@ -59,8 +59,11 @@ static bool read_flag(hid_t object, const char *name)
 {
   if (H5Aexists(object, name) <= 0) return false;
   hid_t attribute = H5Aopen(object, name, H5P_DEFAULT), type = H5Aget_type(attribute);
-  signed char value = 0; /* numpy's bool is an enum of one byte */
-  CHECK(H5Tget_size(type) == 1 && H5Aread(attribute, type, &value) >= 0);
+  signed char value = 0;
+  if (H5Tget_class(type) == H5T_ENUM) /* numpy's bool, of one byte */
+    CHECK(H5Tget_size(type) == 1 && H5Aread(attribute, type, &value) >= 0);
+  else
+    CHECK(H5Aread(attribute, H5T_NATIVE_SCHAR, &value) >= 0);
   H5Tclose(type);
   H5Aclose(attribute);
   return value != 0;
@@ -92,6 +95,7 @@ static int add_bodies(hid_t file, char *text, size_t size)
     char kind[64];
     double a[3], b[3], v[3] = {0, 0, 0}, w[3] = {0, 0, 0};
     read_text(body, "kind", kind);
+    CHECK(!read_flag(body, "free") && read_double_or(body, "bounce", 0.0) == 0.0);
     used += snprintf(text + used, size - (size_t)used, "  - name: b%d\n", k);
     if (read_flag(body, "sticky"))
       used += snprintf(text + used, size - (size_t)used, "    sticky: true\n");
@@ -268,10 +272,15 @@ static int scene_text(hid_t file, const char *particles, char *text, size_t size
   heat_text(file, heat, sizeof heat);
   const double beta = read_double(file, "beta"), dt = read_double(file, "dt"),
                flip = read_double(file, "flip_fraction");
-  char integrator[256], fraction[64] = "";
+  char integrator[256], fraction[64] = "", slide[64] = "", flow[64] = "", repeats[64] = "";
+  if (H5Aexists(file, "scripted_slide") > 0) read_text(file, "scripted_slide", slide);
+  CHECK(!slide[0] || strcmp(slide, "normals") == 0);
+  if (H5Aexists(file, "operator") > 0) read_text(file, "operator", flow);
+  if (strcmp(flow, "flow") == 0)
+    snprintf(repeats, sizeof repeats, ", flow_repeats: %.0f", read_double_or(file, "flow_repeats", 0.0));
   snprintf(integrator, sizeof integrator,
-           "{scheme: semi-implicit, beta: %.17g, tolerance: %.17g, max_iterations: 2000}", beta,
-           read_double(file, "cr_tolerance"));
+           "{scheme: semi-implicit, beta: %.17g, tolerance: %.17g, max_iterations: 2000, slide: %s%s}", beta,
+           read_double(file, "cr_tolerance"), slide[0] ? "normal" : "all", repeats);
   if (strcmp(transfer, "flip") == 0) snprintf(fraction, sizeof fraction, ", flip_fraction: %.17g", flip);
   if (add_bodies(file, bodies, sizeof bodies) == 0) bodies[0] = '\0';
   const int count = add_materials(file, particles, materials, sizeof materials);
@@ -470,7 +479,7 @@ static void run_case(const struct comm *comm, enum isa isa, const char *path, co
   comm_broadcast_text(comm, &from_zero);
   const int materials = scene_text(file, from_zero, text, sizeof text);
   for (int k = 0; k < materials && comm->rank == 0; k++) copy_initial(file, particles, k);
-  MPI_Barrier(comm->mpi);
+  check_barrier(comm->mpi);
 
   struct error err = {0};
   struct scene *scene = NULL;
@@ -502,7 +511,7 @@ static void run_case(const struct comm *comm, enum isa isa, const char *path, co
   sim_destroy(&sim);
   scene_destroy(&scene);
   H5Fclose(file);
-  MPI_Barrier(comm->mpi);
+  check_barrier(comm->mpi);
   for (int k = 0; k < materials && comm->rank == 0; k++) {
     snprintf(text, sizeof text, "%s.%d", particles, k);
     unlink(text);

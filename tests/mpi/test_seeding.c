@@ -240,14 +240,14 @@ static void test_window(void)
     const struct window old = w;
     window_advance(&w, scene, t);
     CHECK(w.from >= old.from && w.to >= old.to);
-    if (w.to > old.to) seed_planes(scene, samplings, old.to, w.to, all);
+    if (w.to > old.to) seed_planes(scene, samplings, 0, old.to, w.to, all);
     struct window fresh = {0}; /* as after a restart */
     window_advance(&fresh, scene, t);
     CHECK(fresh.from == w.from && fresh.to == w.to);
   }
   CHECK(w.to > 200);
   struct particles *whole = particles_create(NEEDS_MATERIAL);
-  seed_planes(scene, samplings, first, w.to, whole);
+  seed_planes(scene, samplings, 0, first, w.to, whole);
   CHECK(whole->count == all->count);
   uint64_t a = 0, b = 0;
   for (int32_t i = 0; i < all->count; i++) {
@@ -380,6 +380,7 @@ static void test_heat(void)
       "phase: liquid, temperature: 280, per_cell: 4}\n"
       "  - name: bank\n    box: {lower: [-0.8, 0, -0.8], upper: [0.8, 0.4, 0.8]}\n"
       "    material: light\n    per_cell: 4\n"
+      "    volume: estimated\n"
       "    temperature: {keys: [{depth: 0.1, temperature: 250}, {depth: 0.3, temperature: 270}]}\n"
       "    vary: {layers: [{depth: 0.08, material: dense, temperature: 245}]}\n"
       "  - name: ball\n    sphere: {center: [0, 0.7, 0], radius: 0.2}\n    material: light\n"
@@ -402,6 +403,7 @@ static void test_heat(void)
       CHECK(fabs(all->conductivity[i] / heat_snow_conductivity(density) - 1.0) < 0.1); /* by what fell in */
     } else {
       CHECK(all->conductivity[i] == 7.0 && t <= 273.15 && t > 268.0);
+      CHECK(fabs(all->mass[i] / all->volume[i] / 200.0 - 1.0) < 1e-9); /* exact, if nothing is said */
       least = fmin(least, t);
       most = fmax(most, t);
     }

@@ -87,7 +87,7 @@ int main(int argc, char **argv)
                                 one.records + (size_t)i * one.record_size) < 0);
       state_free(&one);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    check_barrier(MPI_COMM_WORLD);
     state_free(&together);
     scene_destroy(&scene);
   }

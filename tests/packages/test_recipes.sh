@@ -52,7 +52,7 @@ completes 'hdr' firn model s.yml --network h
 completes 'model movie' firn help mo
 
 # Recipes. Each library of CMakeLists.txt by the name it has there.
-options=$(sed -n 's/^option(\([A-Z_]*\).*/\1/p' "$source/CMakeLists.txt")
+options=$(sed -n -E 's/^(option\((FIRN_[A-Z_]*)|set\((FIRN_[A-Z_]*) .* CACHE ).*/\2\3/p' "$source/CMakeLists.txt")
 for recipe in spack/package.py easybuild/firn-*.eb; do
   for file in "$recipes"/$recipe; do
     python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$file" >python.log 2>&1 || { fail "$file" && show python.log; }
@@ -66,9 +66,37 @@ for file in "$recipes"/spack/package.py "$recipes"/easybuild/*.eb "$recipes"/app
     grep -q -x "$option" <<<"$options" || fail "$file: CMake has no option $option"
   done
 done
-version=$(sed -n 's/^project(firn VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+version=$(sed -n 's/^#define FIRN_VERSION_\(MAJOR\|MINOR\|PATCH\) \([0-9]*\).*/\2/p' "$source/include/firn/firn.h" | paste -sd.)
+[[ $version == *.*.* ]] || fail "the version of firn.h is '$version'"
 says "$recipes/spack/package.py" "version\\(\"$version\"\\)"
 [ -e "$recipes/easybuild/firn-$version-foss-2023a.eb" ] || fail "EasyBuild's recipe is not of version $version"
+# Whether OpenVDB is used does not depend on what the build host happens to have.
+says "$recipes/spack/package.py" 'define_from_variant\("FIRN_OPENVDB", "openvdb"\)'
+says "$recipes/easybuild/firn-$version-foss-2023a.eb" '-DFIRN_OPENVDB=OFF'
+
+# A release: the same tarball each time, and recipes with its checksum.
+if git -C "$source" rev-parse HEAD >/dev/null 2>&1; then
+  for k in 1 2; do bash "$recipes/release.sh" release.$k >release.log 2>&1 || { fail "release.sh" && show release.log; }; done
+  cmp "release.1/firn-$version.tar.gz" "release.2/firn-$version.tar.gz" || fail "two releases of one commit differ"
+  sum=$(sha256sum "release.1/firn-$version.tar.gz" | cut -d' ' -f1)
+  grep -q -F "version(\"$version\", sha256=\"$sum\")" release.1/spack/package.py || fail "Spack's recipe has not the checksum $sum"
+  grep -q -x -F "checksums = ['$sum']" "release.1/easybuild/firn-$version-foss-2023a.eb" || fail "EasyBuild's recipe has not the checksum $sum"
+  for file in release.1/spack/package.py release.1/easybuild/*.eb; do
+    python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$file" >python.log 2>&1 || { fail "$file" && show python.log; }
+  done
+  tar xzf "release.1/firn-$version.tar.gz"
+  [ -e "firn-$version/CMakeLists.txt" ] || fail "the tarball has no sources"
+else
+  skipped "a release: the tree is not a git checkout"
+fi
+
+# What the program links is listed, for those who unpack the tarball of installed files.
+cmake -DPROGRAM="$firn" -DOUT="$work/libraries.txt" -P "$source/cmake/libraries.cmake" >cmake.log 2>&1 || { fail "libraries.cmake" && show cmake.log; }
+readelf -d "$firn" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | LC_ALL=C sort >needed.txt
+cmp needed.txt libraries.txt || fail "libraries.txt is not what the program needs: $(diff needed.txt libraries.txt)"
+says libraries.txt '^libhdf5'
+says "$source/cmake/install.cmake" 'libraries.cmake'
+
 # The image installs what the set-up does, but for what only tests take.
 # shellcheck source=jobs/setup.sh
 . "$source/jobs/setup.sh"

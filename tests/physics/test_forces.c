@@ -306,9 +306,33 @@ static void map_adds_up(void **state)
   }
 }
 
+/* Nodes in a corner without friction: each wall bears what is along its own normal, to round-off. */
+static void corner_is_shared_out(void **state)
+{
+  (void)state;
+  struct run run;
+  run_start(&run, "domain: {lower: [-0.05, -0.05, -0.05], cells: [30, 30, 30], spacing: 0.01}\n"
+                  "time: {end: 1}\ngravity: [-5, -9.81, 0]\n"
+                  "snow: [{box: {lower: [0, 0, 0], upper: [0.08, 0.06, 0.06]}, velocity: [-1, -1, 0]}]\n"
+                  "bodies:\n"
+                  "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0, measure: true}\n"
+                  "  wall: {plane: {point: [0, 0, 0], normal: [1, 0, 0]}, friction: 0, measure: true}\n");
+  run.sim->hooks.measure_every = 1;
+  double most = 0.0, across = 0.0;
+  for (int n = 0; n < 60; n++) {
+    run_step(&run);
+    most = fmax(most, fmax(-column(&run, "force_floor_y"), -column(&run, "force_wall_x")));
+    across = fmax(across, fmax(fabs(column(&run, "force_floor_x")), fabs(column(&run, "force_wall_y"))));
+  }
+  print_message("a corner: up to %.3g N along the normals, %.1e N across\n", most, across);
+  assert_true(most > 1.0 && across < 1e-12 * most);
+  run_end(&run);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(plate_feels_torque),   cmocka_unit_test(momentum_balances),
-    cmocka_unit_test(energy_closes),        cmocka_unit_test(resting_block_weighs),
-    cmocka_unit_test(bounce_gives_impulse), cmocka_unit_test(map_adds_up),
+    cmocka_unit_test(corner_is_shared_out), cmocka_unit_test(plate_feels_torque),
+    cmocka_unit_test(momentum_balances),    cmocka_unit_test(energy_closes),
+    cmocka_unit_test(resting_block_weighs), cmocka_unit_test(bounce_gives_impulse),
+    cmocka_unit_test(map_adds_up),
 };
 PHYSICS_MAIN(tests);

@@ -1,6 +1,7 @@
 /* A snowball dropped into a small pool, whose walls leave different parts of their cells open: no step fails,
  * the water keeps its volume, and energy does not grow. A few hundred steps by default; the nightly test and
- * docs/verification.md have 20,000 (FIRN_POOL_STEPS). */
+ * docs/verification.md have 20,000 (FIRN_POOL_STEPS). And a narrow column of water that stays at rest in long
+ * steps. */
 #include "support/physics.h"
 
 #include <math.h>
@@ -96,6 +97,40 @@ static void test_pool(void **state)
   for (int k = 0; k < 3; k++) drop_into(open[k]);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool)};
+/* 4 x 25 x 4 cells between walls on grid lines, where a particle that is a hair behind a wall is in a cell
+ * that is all wall. Sinks by 9 % if such cells count as liquid. The step asked for is too long for liquid, so
+ * it is the limit that is used. */
+static void test_column(void **state)
+{
+  (void)state;
+  struct run run;
+  run_start(&run,
+            "domain: {lower: [-0.01, -0.01, -0.01], cells: [14, 35, 14], spacing: 0.002}\n"
+            "time: {end: 1, frame_rate: 20, max_step: 4e-3}\n"
+            "transfer: {scheme: apic}\n"
+            "heat: {liquid: {stiffness: 1e5}}\n"
+            "snow:\n"
+            "  - {box: {lower: [0, 0, 0], upper: [0.008, 0.05, 0.008]}, phase: liquid, temperature: 276.95}\n"
+            "bodies:\n"
+            "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}}\n"
+            "  lid: {plane: {point: [0, 0.05, 0], normal: [0, -1, 0]}}\n"
+            "  left: {plane: {point: [0, 0, 0], normal: [1, 0, 0]}, friction: 0}\n"
+            "  right: {plane: {point: [0.008, 0, 0], normal: [-1, 0, 0]}, friction: 0}\n"
+            "  front: {plane: {point: [0, 0, 0], normal: [0, 0, 1]}, friction: 0}\n"
+            "  back: {plane: {point: [0, 0, 0.008], normal: [0, 0, -1]}, friction: 0}\n");
+  run.sim->hooks.measure_every = 1;
+  double mass = 0.0;
+  for (int32_t i = 0; i < run.sim->p->count; i++) mass += run.sim->p->mass[i];
+  for (int k = 0; k < 100; k++) run_step(&run);
+  const double speed = sqrt(2.0 * run.sim->report.measured[MEASURED_KINETIC] / mass),
+               height = height_ratio(&run, 0.0, 0.05);
+  printf("column, %g s: mean height %.4f of the first, %.2g m/s\n", run.sim->clock.time, height, speed);
+  assert_true(run.sim->clock.time > 0.19);
+  assert_true(fabs(height - 1.0) < 0.005);
+  assert_true(speed < 0.008);
+  run_end(&run);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_pool), cmocka_unit_test(test_column)};
 
 PHYSICS_MAIN(tests);

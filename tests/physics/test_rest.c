@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const double height = 0.3; /* m */
 
@@ -79,5 +80,56 @@ static void block_stays(void **state)
   rest("{scheme: explicit}", "{scheme: flip}", "exact");
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(block_stays)};
+/* A block on a floor at y = 0, on a grid whose planes lie `shift` cells above whole multiples of h, of which
+ * the lowest is the given one. Returns how far it sinks (cells); area: of the floor's contact (m^2). */
+static double sink(int planes_below, double shift, const char *contact, int64_t *contacts, double *area)
+{
+  const double h = 0.1, lower[3] = {0.0, 0.0, 0.0};
+  struct cloud *cloud = cloud_box(lower, (const int[3]){5, 6, 5}, h, 2, 400.0);
+  cloud_write(cloud);
+  struct run run;
+  run_start(&run,
+            "domain: {lower: [-0.8, %.17g, -0.8], cells: [21, 29, 21], spacing: %.17g}\ntime: {end: 1}\n"
+            "integrator: {contact: %s}\nmaterials: {m: {model: neo_hookean, young: 1e5, density: "
+            "400}}\nsnow:\n  - file: %s\n"
+            "bodies: {floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3, measure: true}}\n",
+            (shift - planes_below) * h, h, contact, cloud->path);
+  run.sim->hooks.measure_every = 1;
+  const double start = run_sums(&run).center[1];
+  run_to(&run, 0.6);
+  const double sunk = (start - run_sums(&run).center[1]) / h;
+  const struct instruments *in = run.sim->instruments;
+  for (int k = 0; k < in->columns; k++)
+    if (strcmp(in->names[k], "area_floor") == 0) *area = in->row[k];
+  *contacts = run.sim->report.contact_nodes;
+  run_end(&run);
+  cloud_destroy(&cloud);
+  return sunk;
+}
+
+/* -0.3 + 3 x 0.1 is 5.6e-17, and -0.4 + 4 x 0.1 is 0: the same floor. By theory the block's centre sinks by
+ * about 0.05 cells; between planes of nodes the floor gives way by up to 0.3 cells more. */
+static void rounding_decides_nothing(void **state)
+{
+  (void)state;
+  int64_t contacts[2], other;
+  double area[2], sunk[2], unused;
+  for (int k = 0; k < 2; k++) sunk[k] = sink(3 + k, 0.0, "nodes", &contacts[k], &area[k]);
+  print_message("floor 3 and 4 planes up: sinks by %.4f, %.4f cells, %lld, %lld nodes, %.4f, %.4f m^2\n",
+                sunk[0], sunk[1], (long long)contacts[0], (long long)contacts[1], area[0], area[1]);
+  assert_int_equal(contacts[0], contacts[1]);
+  assert_true(fabs(sunk[0] - sunk[1]) < 1e-6 && fabs(area[0] / area[1] - 1.0) < 1e-6);
+  double deepest = 0.0;
+  static const double shifts[] = {0.01, 0.3, 0.7};
+  for (int k = 0; k < 3; k++) {
+    const double between = sink(3, shifts[k], "nodes", &other, &unused) - sunk[0];
+    print_message("planes %.2f h higher: %.4f h deeper; by the gap %.4f h in all\n", shifts[k], between,
+                  sink(3, shifts[k], "gap", &other, &unused));
+    deepest = fmax(deepest, between);
+  }
+  assert_true(deepest < 0.3);
+}
+
+static const struct CMUnitTest tests[] = {cmocka_unit_test(block_stays),
+                                          cmocka_unit_test(rounding_decides_nothing)};
 PHYSICS_MAIN(tests);

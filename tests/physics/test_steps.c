@@ -148,12 +148,13 @@ static void the_end_is_met_exactly(void **state)
   }
 }
 
-/* Speeds and stiffnesses beyond measure end the run with a sentence: a count of steps has its limits. */
+/* Speeds and stiffnesses beyond measure end the run with a sentence: a count of steps has its limits. Files
+ * with larger numbers are refused when they are read. */
 static void steps_without_number_end_the_run(void **state)
 {
   (void)state;
-  const double speeds[] = {0.0, 1e13, 3e20, 1e300};
-  for (int k = 0; k < 4; k++) {
+  const double speeds[] = {0.0, 1e13, 9e14};
+  for (int k = 0; k < 3; k++) {
     struct cloud *cloud = cloud_box((const double[]){0.1, 0.1, 0.1}, (const int[]){4, 4, 4}, 0.01, 2, 400.0);
     cloud->v[3] = speeds[k];
     if (k == 0) cloud->mass[1] = 1e-60; /* sound is too fast in it */

@@ -238,7 +238,7 @@ static void test_stiffness(void **state)
 }
 
 /* The front of a column that collapses, against the reference program's (Martin and Moyce's experiment is ten
- * per cent behind: its walls have friction, and a gate). */
+ * per cent behind: its walls have friction, and a gate). Spreading is that of the reference program. */
 static void test_dam(void **state)
 {
   (void)state;
@@ -248,7 +248,7 @@ static void test_dam(void **state)
             "domain: {lower: [0, 0, 0], cells: [60, 28, 12], spacing: %.17g}\n"
             "time: {end: 1, step: 5e-4}\n"
             "transfer: {scheme: apic}\n"
-            "heat: {liquid: {stiffness: 1e6}}\n"
+            "heat: {liquid: {stiffness: 1e6, spread_time: 0.1, spread_threshold: 0.03}}\n"
             "materials: {water: {young: 1.4e5}}\n"
             "snow: [{box: {lower: [%.17g, %.17g, %.17g], upper: [%.17g, %.17g, %.17g]}, phase: liquid,\n"
             "        temperature: 280, sampling: jittered}]\n"

@@ -94,9 +94,9 @@ static void momentum_balances(void **state)
     print_message("momentum, %s %s: off by %.1e of sum m|v|; forces up to %.0f N, unbalanced %.2g N; %lld "
                   "melted, %lld frozen, %d wet nodes\n",
                   schemes[s][0], schemes[s][1], worst, most, unbalanced, (long long)run.sim->totals.melted,
-                  (long long)run.sim->totals.frozen, run.sim->heat.wet.count);
+                  (long long)run.sim->totals.frozen, run.sim->contacts.count);
     assert_true(most > 10.0 && worst < 1e-12);
-    assert_true(run.sim->totals.melted > 0 && run.sim->totals.frozen > 0 && run.sim->heat.wet.count > 0);
+    assert_true(run.sim->totals.melted > 0 && run.sim->totals.frozen > 0 && run.sim->contacts.count > 0);
     run_end(&run);
   }
 }

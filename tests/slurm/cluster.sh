@@ -16,6 +16,7 @@ cluster_lacks() {
   unshare -u -m true 2>/dev/null || echo "a host name of its own (unshare) is not allowed here"
 }
 
+# A job that was requeued starts only after the credentials of its last start expire: cred_expire is the pause of each requeue.
 cluster_conf() { # FOLDER NODES CORES [PAIRS]
   local folder=$1 host k
   host=$(hostname -s)
@@ -26,7 +27,7 @@ SlurmctldPort=$cluster_port
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=$folder/munge.sock,cred_expire=10
+AuthInfo=socket=$folder/munge.sock,cred_expire=15
 CredType=cred/munge
 StateSaveLocation=$folder/state
 SlurmdSpoolDir=$folder/spool/%n
@@ -60,9 +61,10 @@ END
   done
 }
 
+# What is waited for takes at most so many seconds on an idle machine; ten times as long on a busy one.
 cluster_wait() { # SECONDS COMMAND...
   local k
-  for ((k = 0; k < 10 * $1; k++)); do
+  for ((k = 0; k < 100 * $1; k++)); do
     "${@:2}" >/dev/null 2>&1 && return 0
     sleep 0.1
   done
@@ -116,7 +118,7 @@ cluster_orphans() { # FOLDER
 # Waits until a job has come to its end for good; prints how.
 cluster_finished() { # JOB SECONDS
   local k state
-  for ((k = 0; k < 2 * $2; k++)); do
+  for ((k = 0; k < 20 * $2; k++)); do
     state=$(squeue -h -t all -j "$1" -o %T 2>/dev/null | sort -u | tr '\n' ' ')
     case $state in *PENDING* | *RUNNING* | *COMPLETING* | *CONFIGURING* | *REQUEUE*) ;; *) break ;; esac
     sleep 0.5

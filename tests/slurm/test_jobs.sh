@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The job scripts on a real Slurm of ten nodes, all at once: time limits and requeues on 2 and on 3 nodes, a lost node, a bad scene, a
-# chain, a sweep, scaling studies. Every end is that of the run that nobody disturbed, bit for bit.
+# launcher that fails, cancelled jobs, a chain, a sweep, scaling studies. Every end is that of the run that nobody disturbed, bit for bit.
 #   test_jobs.sh FIRN MPIEXEC
 # Exit code 77 (skipped) where there is no Slurm to start, or no root to start it; tests/run.sh installs one, and names this
 # test at its end where that was not possible.
@@ -54,7 +54,7 @@ submit() { # LOG SBATCH-OPTIONS... -- ARGUMENTS...
 two=$(FIRN=$work/limited.sh LIMITS=2 submit two.log -N 2 --ntasks-per-node=1 -- "${arguments[@]}" --output two)
 three=$(FIRN=$work/limited.sh LIMITS=2 submit three.log -N 3 --ntasks-per-node=1 -- "${arguments[@]}" --output three)
 lost=$(submit lost.log -p pair1 -N 1-2 -c 2 -- "${long[@]}" --output lost)
-torn=$(FIRN_LAUNCH=mpirun submit torn.log -p pair2 -N 1-2 -c 2 -- "${long[@]}" --output torn)
+torn=$(OMPI_MCA_odls_base_sigkill_timeout=1 FIRN_LAUNCH=mpirun submit torn.log -p pair2 -N 1-2 -c 2 -- "${long[@]}" --output torn)
 bad=$(submit bad.log -N 1 -n 2 -- s.yml --set tiem.end=1) || exit 1
 bad_job=$bad bad=0
 expect 0 1 ref.log "${arguments[@]}" --output ref
@@ -97,6 +97,48 @@ for run in "$lost lost" "$torn torn"; do
 done
 says torn.log 'firn.slurm: exit code [12][0-9][0-9] after 1 starts: once more'
 
+# Jobs that are cancelled while they run write a checkpoint and stay cancelled: alone under srun and mpirun, in an array, in a chain,
+# and after a requeue. One whose steps alone get a signal ends in the same way.
+endless=("${long[@]}" --set time.end=60 --set time.frame_rate=1000)
+by_srun=$(submit by_srun.log -N 2 --ntasks-per-node=1 -- "${endless[@]}" --output by_srun)
+by_mpirun=$(FIRN_LAUNCH=mpirun submit by_mpirun.log -N 1 -n 1 -- "${endless[@]}" --output by_mpirun)
+array=$(submit array.log -N 1 -n 1 --array=7 -- "${endless[@]}" --output array)
+again=$(FIRN=$work/limited.sh LIMITS=1 submit again.log -N 1 -n 1 -- "${endless[@]}" --output again)
+steps=$(submit steps.log -N 1 -n 1 -- "${endless[@]}" --output steps)
+(FIRN_LAUNCH=srun "$jobs/chain.sh" 2 -N 1 -n 1 -o links.log -- "${endless[@]}" --output links) >links.out
+mapfile -t links < <(sed -n 's/^job \([0-9]*\) is.*/\1/p' links.out)
+stepping() { # LOG: it runs; of a job that was requeued, its second start
+  [ "$1" != again.log ] || grep -q '^going on from ' "$1" || return 1
+  [ "$(tac "$1" | grep -m 1 -n -E '^(going on|frame) ' | cut -d: -f2- | cut -c 1-5)" = frame ]
+}
+for run in by_srun by_mpirun array again steps links; do
+  cluster_wait 200 stepping $run.log || { fail "the job to be cancelled does not run: $run" && show $run.log; }
+done
+scancel "$by_srun" "$by_mpirun" "${array}_7" "$again" "${links[0]}"
+scancel --signal=TERM "$steps"
+for run in "$by_srun by_srun" "$by_mpirun by_mpirun" "$array array" "$again again" "${links[0]} links" "${links[1]} links" "$steps steps"; do
+  name=${run#* } state=$(cluster_finished "${run% *}" 120)
+  case $name:$state in
+    steps:FAILED | *:CANCELLED) ;;
+    *) fail "the job that was cancelled ($name) is $state" && show "$name.log" ;;
+  esac
+  says "$name.log" '^stopped by SIG(TERM|USR1) after step '
+  says "$name.log" '^firn.slurm: cancelled '
+  [ "$name" = again ] || ! grep -q 'once more' "$name.log" || { fail "$name was started again" && show "$name.log"; }
+  step=$(sed -n 's/^stopped by .* after step \([0-9]*\).*/\1/p' "$name.log" | tail -n 1)
+  [ -e "$(printf '%s/checkpoints/checkpoint_%010d.h5' "$name" "$step")" ] || fail "$name has no checkpoint of step $step"
+done
+[ "$(grep -c 'once more' again.log)" -eq 1 ] || { fail "a requeued job is not cancelled for good" && show again.log; }
+! grep -h -E '^srun: error' two.log three.log || fail "srun calls a clean stop an error"
+
+# A launcher that never reaches firn: five tries with growing pauses, then the end.
+cat >srun <<'END'
+#!/bin/sh
+case "$*" in *--mpi=list*) echo pmix ;; *) exit 1 ;; esac
+END
+chmod +x srun
+never=$(PATH=$work:$PATH FIRN_START_PAUSE=1 submit never.log -N 1 -n 1 --export=ALL -- s.yml --output never)
+
 # A chain of three: the first is cut short, the second ends the run and cancels the third. mpirun in place of srun.
 (cd "$work" && FIRN=$work/first.sh FIRN_LAUNCH=mpirun "$jobs/chain.sh" 3 -N 2 --ntasks-per-node=1 -o chain.log -- "${arguments[@]}" --output chain) >chain.out
 mapfile -t chain < <(sed -n 's/^job \([0-9]*\) is.*/\1/p' chain.out)
@@ -120,6 +162,10 @@ plotted strong 3 'frames: the same bits \(3 of 3 runs compared\)'
 plotted weak 3 'frames: the same bits \(6 of 6 runs compared\)'
 same ref strong/run_002
 
+[ "$(cluster_finished "$never" 250)" = FAILED ] || { fail "the job whose launcher fails is $(cluster_finished "$never" 1)" && show never.log; }
+says never.log 'firn.slurm: srun failed 5 times in a row before firn started'
+says never.log 'firn.slurm: firn did not start; the next try is in 8 s'
+rm -f srun
 wait $marker
 [ "$(cluster_finished "${chain[1]}" 30)" = COMPLETED ] || { fail "the chain's second job" && show chain.log; }
 [ "$(cluster_finished "${chain[2]}" 30)" = CANCELLED ] || { fail "the chain's third job is $(cluster_finished "${chain[2]}" 1)" && show chain.log; }

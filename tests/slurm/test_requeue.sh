@@ -51,7 +51,7 @@ state_of() { # JOB
 # Waits until the job has come to its end for good.
 finished() { # JOB SECONDS
   local k
-  for ((k = 0; k < $2; k++)); do
+  for ((k = 0; k < 10 * $2; k++)); do
     case $(state_of "$1") in COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | "") return ;; esac
     sleep 1
   done
@@ -71,7 +71,7 @@ finished "$job" 300
 check limit.log ref limit 'stopped by the time limit'
 
 # By a signal to the batch script, as Slurm sends it before the limit, to a run that is long enough to be hit.
-long=("${arguments[@]}" --set time.end=0.15)
+long=("${arguments[@]}" --set 'snow.0.velocity=[1, -1, 0.3]' --set time.end=0.15)
 expect 0 1 long.log "${long[@]}" --output long
 job=$(submit : signal.log -- "${long[@]}" --output signal)
 cluster_wait 60 grep -q '^frame ' signal.log

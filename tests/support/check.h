@@ -11,6 +11,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define CHECK(condition)                                                                                     \
   do {                                                                                                       \
@@ -40,6 +41,17 @@ static inline void check_begin(int *argc, char ***argv)
   int size;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK_TEXT(*argc >= 2 && atoi((*argv)[1]) == size, "the first argument must be the number of ranks");
+}
+
+/* Waits for all ranks, asleep: while one of them works alone, those that look for messages all the time would
+ * take the cores from it. */
+static inline void check_barrier(MPI_Comm comm)
+{
+  MPI_Request request;
+  int done = 0;
+  MPI_Ibarrier(comm, &request);
+  for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+    usleep(500);
 }
 
 /* Nothing may be left allocated. */

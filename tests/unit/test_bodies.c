@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "bodies/body.h"
+#include "bodies/gap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,6 +138,48 @@ static void floor_cases(void **state)
   assert_true(vec_norm(straight) == 0.0);
 }
 
+/* Contact begins at the skin, whatever else the point is near. */
+static void skin_is_part_of_the_body(void **state)
+{
+  (void)state;
+  struct body rough = floor_body(0.5, false);
+  rough.skin = 1e-8;
+  const double in[3] = {0, 0.9e-8, 0}, out[3] = {0, 1.1e-8, 0};
+  double v[3] = {0, -1, 0};
+  assert_false(collide(&rough, 0.0, out, v));
+  assert_true(collide(&rough, 0.0, in, v));
+  struct body_pose pose;
+  body_pose_at(&rough, 0.0, &pose);
+  assert_true(body_may_touch(&pose, in, 0.0) && !body_may_touch(&pose, out, 0.0));
+}
+
+/* What the rule tells of a touch: pressed into the floor at 2 m/s, friction stops up to 1 m/s along it. */
+static void a_touch_slides_or_holds(void **state)
+{
+  (void)state;
+  const struct body rough = floor_body(0.5, false), smooth = floor_body(0.0, false),
+                    sticky = floor_body(0.0, true);
+  const struct {
+    const struct body *body;
+    double along;
+    bool sticks, slides;
+  } cases[] = {{&rough, 1.5, false, true},
+               {&rough, 1.0, false, false},
+               {&smooth, 1.0, false, true},
+               {&smooth, 0, false, true},
+               {&sticky, 1.5, true, false}};
+  const double under[3] = {0, -0.1, 0};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    double v[3] = {cases[k].along, -2, 0};
+    struct body_pose pose;
+    struct body_touch touch;
+    body_pose_at(cases[k].body, 0.0, &pose);
+    assert_true(body_collide_with(&pose, under, v, cases[k].body->friction, 0.0, &touch));
+    assert_true(touch.normal[1] == 1.0 && touch.pressed == 2.0);
+    assert_true(touch.sticks == cases[k].sticks && touch.slides == cases[k].slides);
+  }
+}
+
 static void sticky_holds_even_what_leaves(void **state)
 {
   (void)state;
@@ -149,6 +192,52 @@ static void sticky_holds_even_what_leaves(void **state)
   assert_true(collide(&wall, 0.0, on, v)); /* held already: still in contact */
   assert_false(collide(&wall, 0.0, off, w));
   assert_true(w[1] == -2);
+}
+
+/* With a gap that closes at 1 m/s: what is slower passes, sticky or not, and the rest keeps that speed. */
+static void a_gap_may_close(void **state)
+{
+  (void)state;
+  const struct body rough = floor_body(0.5, false), sticky = floor_body(0.0, true);
+  const double under[3] = {0, -0.1, 0};
+  struct body_pose floor, glue;
+  struct body_touch touch;
+  body_pose_at(&rough, 0.0, &floor);
+  body_pose_at(&sticky, 0.0, &glue);
+  double slow[3] = {3, -1, 0}, fast[3] = {3, -3, 0}, held[3] = {3, -3, 0};
+  assert_false(body_collide_with(&floor, under, slow, 0.5, 1.0, &touch));
+  assert_false(body_collide_with(&glue, under, slow, 0.0, 1.0, &touch));
+  assert_true(slow[0] == 3.0 && slow[1] == -1.0);
+  assert_true(body_collide_with(&floor, under, fast, 0.5, 1.0, &touch));
+  assert_true(fast[0] == 2.0 && fast[1] == -1.0 && touch.pressed == 2.0 && touch.slides);
+  assert_true(body_collide_with(&glue, under, held, 0.0, 1.0, &touch));
+  assert_true(held[0] == 0.0 && held[1] == -1.0 && touch.sticks);
+}
+
+static double weight_at(int support, double y)
+{
+  if (support == 4)
+    return y < 1.0 ? 2.0 / 3.0 - y * y * (1.0 - 0.5 * y) : y < 2.0 ? pow(2.0 - y, 3) / 6.0 : 0.0;
+  return y < 0.5 ? 0.75 - y * y : y < 1.5 ? 0.5 * pow(1.5 - y, 2) : 0.0;
+}
+
+/* Against sums over thin sheets of a half space that a node sees from outside. */
+static void touching_matter_has_its_mean_place(void **state)
+{
+  (void)state;
+  enum { SHEETS = 20000 };
+  for (int support = 3; support <= 4; support++)
+    for (int k = 0; k < 40; k++) {
+      const double depth = 0.5 * support * k / 40.0, thick = (0.5 * support - depth) / SHEETS;
+      double sum = 0.0, moment = 0.0;
+      for (int i = 0; i < SHEETS; i++) {
+        const double above = (i + 0.5) * thick, weight = weight_at(support, depth + above);
+        sum += weight;
+        moment += weight * above;
+      }
+      assert_true(fabs(gap_of_touching(depth, support) - moment / sum) < 1e-6);
+    }
+  assert_true(gap_of_touching(2.0, 4) == 0.0 && gap_of_touching(1.5, 3) == 0.0);
 }
 
 /* In the frame of a moving floor the rule is the same as at rest. */
@@ -215,7 +304,11 @@ int main(void)
       cmocka_unit_test(pose_is_rigid_and_exact_at_rest),
       cmocka_unit_test(axis_turns_with_the_spin),
       cmocka_unit_test(floor_cases),
+      cmocka_unit_test(skin_is_part_of_the_body),
+      cmocka_unit_test(a_touch_slides_or_holds),
       cmocka_unit_test(sticky_holds_even_what_leaves),
+      cmocka_unit_test(a_gap_may_close),
+      cmocka_unit_test(touching_matter_has_its_mean_place),
       cmocka_unit_test(moving_bodies_push),
       cmocka_unit_test(friction_never_speeds_up),
       cmocka_unit_test(max_speed),

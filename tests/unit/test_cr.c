@@ -310,6 +310,7 @@ static void test_momentum(void **state)
       struct cr_system system = system_of(&p);
       system.product = apply_springs;
       system.first_product = apply_springs_first;
+      system.balanced = true;
       restart(&p);
       const struct cr_result result = solvers[way](&system, tolerance, 500);
       double before[4] = {0.0}, lost[4] = {0.0};
@@ -323,6 +324,56 @@ static void test_momentum(void **state)
       for (int d = 1; d < 4; d++) assert_true(fabs(lost[d]) < (way ? 1e-11 : 1e-14) * before[d]);
       destroy(&p);
     }
+}
+
+/* The largest sum of M v* - (M + factor H) v over the free nodes along an axis. */
+static double sum_of_residual(struct problem *p, const struct cr_system *system)
+{
+  const double *momentum = p->grid->node[NODE_MOMENTUM], *v = p->grid->node[NODE_VELOCITY];
+  double sum[4] = {0.0};
+  system->product(p, NODE_VELOCITY, NODE_A_RESIDUAL);
+  for (int64_t k = 0; k < p->doubles; k++)
+    if (p->start[k - k % 4] == 0.0)
+      sum[k % 4] += momentum[k - k % 4] * (p->start[k] - v[k]) - factor * p->grid->node[NODE_A_RESIDUAL][k];
+  return fmax(fabs(sum[1]), fmax(fabs(sum[2]), fabs(sum[3])));
+}
+
+/* Nodes that are held resist a velocity that all others share. What a stopped solve leaves sums to nought all
+ * the same: to a hundredth of what the stop would allow. */
+static void test_held(void **state)
+{
+  (void)state;
+  for (int way = 0; way < 2; way++)
+    for (int contact = 3; contact <= 300; contact *= 10)
+      for (int stiff = 0; stiff < 2; stiff++) {
+        const double tolerance = 0.03;
+        struct problem p;
+        make(&p, 1, 0.0, 100.0, contact);
+        for (int64_t k = 0; k < p.doubles; k++)
+          if (k % 4) p.start[k] += (double)(k % 4) - 3.0; /* three axes of their own, one of which rests */
+        struct cr_system system = system_of(&p);
+        system.product = apply_springs;
+        if (stiff) system.first_product = apply_springs_first;
+        double norm = 0.0, mass = 0.0, left[2];
+        for (int64_t k = 0; k < p.doubles; k++) {
+          if (p.start[k - k % 4] != 0.0) continue;
+          if (k % 4)
+            norm += p.grid->node[NODE_MOMENTUM][k - k % 4] * p.start[k] * p.start[k];
+          else
+            mass += p.grid->node[NODE_MOMENTUM][k];
+        }
+        for (int balanced = 0; balanced < 2; balanced++) {
+          system.balanced = balanced;
+          system.held = 1;
+          restart(&p);
+          assert_true(solvers[way](&system, tolerance, 500).converged);
+          left[balanced] = sum_of_residual(&p, &system) / (tolerance * sqrt(norm * mass));
+        }
+        print_message("every %d-th node held: residual sums to %.2g of what is allowed, %.2g unbalanced\n",
+                      contact, left[1], left[0]);
+        assert_true(left[0] > 0.011 && left[1] < 0.011);
+        destroy(&p);
+      }
 }
 
 /* A few nodes that are far stiffer than the rest cost iterations; known to the solver, they cost none. What
@@ -381,6 +432,6 @@ int main(void)
       cmocka_unit_test(test_tolerance),      cmocka_unit_test(test_at_rest),
       cmocka_unit_test(test_scale),          cmocka_unit_test(test_moving_frame),
       cmocka_unit_test(test_preconditioner), cmocka_unit_test(test_momentum),
-      cmocka_unit_test(test_threads)};
+      cmocka_unit_test(test_held),           cmocka_unit_test(test_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "run/scene_doubts.h"
 #include "seeding/scene_report.h"
+#include "sim/first_sound.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,10 @@ static int listen(const char *text, struct said *said)
   struct error err = {0};
   if (scene_parse(&scene, "s.yml", text, NULL, 0, &err)) fail_msg("%s", err.text);
   *said = (struct said){.lines = 0};
-  const int count = scene_doubts(scene, hear, said);
+  struct scene_estimate e;
+  scene_estimate(scene, 0, 1, &e);
+  first_sound_refine(scene, &e);
+  const int count = scene_doubts(scene, hear, said) + scene_doubt_sound(scene, &e, hear, said);
   scene_destroy(&scene);
   assert_int_equal(mem_balance(), 0);
   return count;
@@ -54,6 +58,25 @@ static void expect_none(const char *text)
 {
   struct said said;
   if (listen(text, &said)) fail_msg("%s\nexpected no doubt, got:\n%s", text, said.text);
+}
+
+#define FALL(rate, rest)                                                                                     \
+  DOMAIN BALL FLOOR                                                                                          \
+      "sources: [{name: fall, box: {lower: [-0.1, 0.4, -0.1], upper: [0.1, 0.42, 0.1]}, rate: " rate rest    \
+      "}]\n"
+
+/* More than fits through a source at its speed: 400 kg/m^3 x 0.04 m^2 x 1.5 m/s = 24 kg/s. */
+static void sources(void **state)
+{
+  (void)state;
+  expect(FALL("100", ", velocity: [0, -1.5, 0]"), "sources.fall: it brings 4 times what fits through it");
+  expect("gravity: [0, 0, 0]\n" FALL("1", ""), "sources.fall: what it brings stays where it is");
+  expect_none(FALL("24", ", velocity: [0, -1.5, 0]"));
+  expect_none(FALL("1", ""));
+  expect_none(DOMAIN
+              "materials: {snow: {}, ice: {}}\n"
+              "snow:\n  - {name: ball, sphere: {center: [0, 0.2, 0], radius: 0.1}, material: snow}\n" FLOOR
+              "sources: [{sphere: {center: [0, 0.4, 0], radius: 0.02}, material: ice, rate: 0.01}]\n");
 }
 
 /* Instruments that ask for what the settings cannot resolve. */
@@ -83,6 +106,42 @@ static void instruments(void **state)
   expect(text, "bodies.floor: in a step of 0.0005 s sound crosses");
   snprintf(text, sizeof text, "%s%s%s", DOMAIN BALL, measured, "integrator: {scheme: explicit}\n");
   expect_none(text);
+}
+
+/* Snow that nothing keeps in the domain. */
+static void open_faces(void **state)
+{
+  (void)state;
+#define SLICE(cells, lower, upper)                                                                           \
+  "domain: {lower: [0, 0, 0], cells: [64, 64, " cells "], spacing: 0.0156}\ntime: {end: 0.3}\n"              \
+  "snow: [{box: {lower: [0.3, 0.3, " lower "], upper: [0.6, 0.6, " upper "]}}]\n"
+#define WALL(name, z, normal)                                                                                \
+  "  " name ": {plane: {point: [0, 0, " z "], normal: [0, 0, " normal "]}, friction: 0}\n"
+  expect(SLICE("4", "0", "0.0624") FLOOR,
+         "domain: the snow reaches from face to face along z, and the faces");
+  expect(SLICE("8", "0", "0.1248"), "hold it with planes of friction 0 that lie inside the domain");
+  expect_none(SLICE("8", "0.0312", "0.0936"));
+  expect_none(SLICE("8", "0.0312", "0.0936") FLOOR WALL("front", "0.0312", "1") WALL("back", "0.0936", "-1"));
+  expect_none(SLICE("8", "0", "0.1248") FLOOR WALL("front", "0", "1") WALL("back", "0.1248", "-1"));
+  struct scene *scene = NULL;
+  struct error err = {0};
+  assert_int_equal(scene_parse(&scene, "s.yml", SLICE("1", "0", "0.0156"), NULL, 0, &err), FIRN_EINPUT);
+  assert_non_null(strstr(err.text, "s.yml:1: domain.cells: 1 along z, expected at least 4"));
+  assert_non_null(strstr(err.text, "hold the snow between two planes of friction 0"));
+}
+
+/* Weight against the bulk modulus of water. */
+static void deep_water(void **state)
+{
+  (void)state;
+#define WATER(modulus, height)                                                                               \
+  "domain: {lower: [-4, -4, -4], cells: [12, 24, 12], spacing: 1}\ntime: {end: 4}\n"                         \
+  "materials: {m: {model: water" modulus "}}\n"                                                              \
+  "snow: [{box: {lower: [0, 0, 0], upper: [4, " height ", 4]}, volume: exact}]\n"
+  expect(WATER("", "12") FLOOR,
+         "materials.m.bulk_modulus: under a head of 12 m the lowest water shrinks by 27 %");
+  expect(WATER("", "12") FLOOR, "use about 1e+07 Pa (1 %)");
+  expect_none(WATER(", bulk_modulus: 1e7", "12") FLOOR);
 }
 
 static void sound_scenes(void **state)
@@ -147,6 +206,44 @@ static void snow_in_bodies(void **state)
   expect(HELD("neo_hookean", ""), "snow.rope: about 2");
 }
 
+/* Elastic balls on rough bodies. Snow is not meant: it does not keep its form. */
+static void rolling(void **state)
+{
+  (void)state;
+#define ROLL(model, radius, rough, contact)                                                                  \
+  DOMAIN "snow:\n  - {name: ball, sphere: {center: [0, 0.2, 0], radius: " radius "}}\n"                      \
+         "materials: {m: {model: " model ", density: 400}}\n"                                                \
+         "integrator: {contact: " contact "}\n"                                                              \
+         "bodies:\n  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, " rough "}\n"
+  const char *const stopped = "snow.ball: contact by nodes keeps what is round from rolling";
+  expect(ROLL("neo_hookean", "0.1", "friction: 0.5", "nodes"), stopped);
+  expect(ROLL("von_mises", "0.05", "friction: 0.5", "nodes"), stopped);
+  expect(ROLL("neo_hookean", "0.05", "friction: 0.5", "gap"), "with a radius of 5 cells it rolls too slowly");
+  expect_none(ROLL("neo_hookean", "0.1", "friction: 0.5", "gap"));
+  expect_none(ROLL("neo_hookean", "0.1", "friction: 0", "nodes"));
+  expect_none(ROLL("neo_hookean", "0.1", "sticky: true", "nodes"));
+  expect_none(ROLL("snow", "0.1", "friction: 0.5", "nodes"));
+}
+
+/* Default snow has a sound of 20 m/s. At 1 m/s and a friction of 0.5 a push reaches 4 m ahead; in 0.1 s a
+ * wave comes back from 1 m. */
+static void window_ends(void **state)
+{
+  (void)state;
+#define PLOUGH(end, ahead, measure)                                                                          \
+  "domain: {lower: [-1.3, -0.08, -0.2], cells: [290, 25, 20], spacing: 0.02, slab_axis: y}\n"                \
+  "time: {end: " end                                                                                         \
+  ", max_step: 2e-4}\nsnow:\n  - {box: {lower: [-1.2, 0, -0.1], upper: [4.4, 0.1, 0.1]}, sampling: "         \
+  "jittered}\nbodies:\n  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.5}\n"             \
+  "  blade: {box: {lower: [-0.5, 0.04, -0.2], upper: [-0.44, 0.3, 0.2]}, velocity: [1, 0, 0]" measure        \
+  "}\nwindow: {follow: blade, axis: x, ahead: " ahead ", behind: 0.4}\n"
+  expect(PLOUGH("1", "0.5", ", measure: true"), "window.ahead: snow that ends 0.5 m ahead slides away");
+  expect(PLOUGH("1", "3.5", ", measure: true"), "take 4 m");
+  expect_none(PLOUGH("1", "4.1", ", measure: true"));
+  expect_none(PLOUGH("0.1", "1.1", ", measure: true"));
+  expect_none(PLOUGH("1", "0.5", ""));
+}
+
 static void overlapping_snow(void **state)
 {
   (void)state;
@@ -201,11 +298,22 @@ static void materials(void **state)
          "snow:\n  - {sphere: {center: [0, 0.2, 0], radius: 0.1}, material: a}\nmaterials: {a: {}, b: {}}\n",
          "materials.b: no snow is made of it");
   expect(DOMAIN "snow:\n  - {sphere: {center: [0, 0.2, 0], radius: 0.1}, per_cell: 1}\n",
-         "4: snow.snow-0: 1 particles a cell; below 4 it falls apart");
-  expect("domain: {cells: [60, 60, 60], spacing: 0.01}\ntime: {end: 0.5, step: 2e-3}\nintegrator: {scheme: "
-         "explicit}\n"
-         "snow:\n  - sphere: {center: [0.2, 0.2, 0.2], radius: 0.1}\n",
-         "time.step: 0.002 s is beyond the sound limit");
+         "4: snow.snow-0: 1 particles per cell; below 4 it falls apart");
+}
+
+/* A fixed step that is too long for sound, in the snow as the run will weigh it. */
+static void fixed_steps(void **state)
+{
+  (void)state;
+#define FIXED(step, box, volume)                                                                             \
+  "domain: {cells: [60, 60, 60], spacing: 0.01}\ntime: {end: 0.5, step: " step "}\n"                         \
+  "integrator: {scheme: explicit}\nsnow:\n  - {box: {lower: [0.1, 0.1, 0.1], upper: [0.3, " box              \
+  ", 0.3]}, volume: " volume "}\n"
+  expect(FIXED("2e-3", "0.3", "exact"), "time.step: 0.002 s is beyond the sound limit of 0.000152 s");
+  expect_none(FIXED("1.5e-4", "0.3", "exact"));
+  expect_none(FIXED("1.5e-4", "0.102", "exact"));
+  expect(FIXED("1.5e-4", "0.102", "estimated"), "volume: exact allows longer steps");
+  expect_none(FIXED("2.5e-5", "0.102", "estimated"));
 }
 
 /* Thousands of doubts are not thousands of lines, and do not take minutes. */
@@ -261,13 +369,19 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sound_scenes),
+      cmocka_unit_test(open_faces),
+      cmocka_unit_test(deep_water),
+      cmocka_unit_test(sources),
       cmocka_unit_test(instruments),
       cmocka_unit_test(thin_bodies),
       cmocka_unit_test(snow_in_bodies),
+      cmocka_unit_test(rolling),
+      cmocka_unit_test(window_ends),
       cmocka_unit_test(overlapping_snow),
       cmocka_unit_test(bodies_out_of_reach),
       cmocka_unit_test(centimetres),
       cmocka_unit_test(materials),
+      cmocka_unit_test(fixed_steps),
       cmocka_unit_test(many),
       cmocka_unit_test(heat),
   };

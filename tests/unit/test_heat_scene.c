@@ -88,9 +88,10 @@ static void defaults(void **state)
   assert_true(s->has_heat && h->melting_point == 273.15 && h->latent == 334e3 && h->c_solid == 2100.0 &&
               h->c_liquid == 4200.0 && h->kappa_liquid == 0.56 && h->rho_liquid == 1000.0 &&
               h->lambda_liquid == 1e7);
-  assert_true(h->spread_time == 0.1 && h->spread_threshold == 0.03 && h->heat_mix == 1.0 &&
-              h->contact_cells == 1.0 && h->ambient_exchange == 0.0 && h->ambient_temperature == 273.15 &&
-              h->tolerance == 1e-8 && h->max_iterations == 500 && h->passes == 3);
+  assert_true(fabs(h->spread_time / (2.0 * sqrt(s->spacing / 9.81)) - 1.0) < 1e-15 &&
+              h->spread_threshold == 0.0 && h->heat_mix == 1.0 && h->contact_cells == 1.0 &&
+              h->ambient_exchange == 0.0 && h->ambient_temperature == 273.15 && h->tolerance == 1e-8 &&
+              h->max_iterations == 500 && h->passes == 3);
   assert_true(!s->snow[0].liquid && s->snow[0].temperature == 273.15 && s->snow[0].conductivity == 0.0);
   assert_true(s->fields == (frame_field("density") | frame_field("jp") | frame_field("mass") |
                             frame_field("temperature") | frame_field("phase")));

@@ -305,7 +305,9 @@ static int report(const struct scene *s, char **text)
 {
   size_t size;
   FILE *file = open_memstream(text, &size);
-  scene_report(s, 0, 1, file);
+  struct scene_estimate e;
+  scene_estimate(s, 0, 1, &e);
+  scene_report(s, &e, 0, 1, file);
   const int doubts = scene_doubts(s, say, file);
   fclose(file);
   return doubts;

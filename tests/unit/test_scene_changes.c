@@ -68,10 +68,12 @@ static void test_order(void **state)
   static const char
       one[] = "materials:\n  hard:\n    young: 2\n  soft:\n    young: 1\n"
               "snow:\n  - name: \"a\"\n    seed: 3\n  - name: \"b\"\n    seed: 3\n"
-              "bodies:\n  - name: \"floor\"\n    friction: 1\n  - name: \"wall\"\n    friction: 2\n",
+              "bodies:\n  - name: \"floor\"\n    friction: 1\n  - name: \"wall\"\n    friction: 2\n"
+              "sources:\n  - name: \"fall\"\n    rate: 1\n  - name: \"gun\"\n    rate: 2\n",
       two[] = "materials:\n  soft:\n    young: 1\n  hard:\n    young: 2\n"
               "snow:\n  - name: \"b\"\n    seed: 3\n  - name: \"a\"\n    seed: 3\n"
-              "bodies:\n  - name: \"wall\"\n    friction: 2\n  - name: \"floor\"\n    friction: 1\n",
+              "bodies:\n  - name: \"wall\"\n    friction: 2\n  - name: \"floor\"\n    friction: 1\n"
+              "sources:\n  - name: \"gun\"\n    rate: 2\n  - name: \"fall\"\n    rate: 1\n",
       less[] = "materials:\n  hard:\n    young: 2\n  soft:\n    young: 1\n"
                "snow:\n  - name: \"b\"\n    seed: 3\n"
                "bodies:\n  - name: \"new\"\n    friction: 1\n  - name: \"floor\"\n    friction: 1\n  - "
@@ -79,11 +81,12 @@ static void test_order(void **state)
   struct scene_changes *c = NULL;
   struct error err;
   assert_int_equal(scene_changes_create(&c, one, two, &err), FIRN_OK);
-  assert_int_equal(c->count, 3);
-  assert_int_equal(c->unsafe, 2);
+  assert_int_equal(c->count, 4);
+  assert_int_equal(c->unsafe, 3);
   expect_change(&c->items[0], "order of materials", "[hard, soft]", "[soft, hard]", true);
   expect_change(&c->items[1], "order of snow", "[a, b]", "[b, a]", false);
   expect_change(&c->items[2], "order of bodies", "[floor, wall]", "[wall, floor]", false);
+  expect_change(&c->items[3], "order of sources", "[fall, gun]", "[gun, fall]", false);
   scene_changes_destroy(&c);
   assert_int_equal(scene_changes_create(&c, one, less, &err), FIRN_OK);
   for (int k = 0; k < c->count; k++) assert_null(strstr(c->items[k].path, "order"));

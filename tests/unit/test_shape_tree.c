@@ -100,30 +100,37 @@ static struct shape terrain(enum heights_form form)
   return s;
 }
 
-static void make(struct shape out[KINDS])
+/* Made once for all tests: volumes of terrain and layers take a while. */
+static struct shape shapes[KINDS];
+
+static int make(void **state)
 {
+  (void)state;
   const struct shape two[] = {ball(-0.2, 0, 0.1, 0.4), box(0.3, 0.1, 0, 0.4, 0.3, 0.35)};
   const struct shape three[] = {box(0, 0, 0, 0.6, 0.5, 0.4), ball(0.5, 0.4, 0, 0.3),
                                 ball(-0.5, -0.3, 0.1, 0.35)};
-  out[0] = cone(0.0);
-  out[1] = cone(0.15);
-  out[2] = wedge();
-  out[3] = terrain(HEIGHTS_BUMPS);
-  out[4] = terrain(HEIGHTS_NOISE);
-  out[5] = family(SHAPE_UNION, 0.0, 2, two);
-  out[6] = family(SHAPE_INTERSECTION, 0.0, 2, two);
-  out[7] = family(SHAPE_DIFFERENCE, 0.0, 3, three);
-  out[8] = family(SHAPE_SMOOTH_UNION, 0.2, 2, two);
-  out[9] = family(SHAPE_SHELL, 0.08, 1, two);
+  shapes[0] = cone(0.0);
+  shapes[1] = cone(0.15);
+  shapes[2] = wedge();
+  shapes[3] = terrain(HEIGHTS_BUMPS);
+  shapes[4] = terrain(HEIGHTS_NOISE);
+  shapes[5] = family(SHAPE_UNION, 0.0, 2, two);
+  shapes[6] = family(SHAPE_INTERSECTION, 0.0, 2, two);
+  shapes[7] = family(SHAPE_DIFFERENCE, 0.0, 3, three);
+  shapes[8] = family(SHAPE_SMOOTH_UNION, 0.2, 2, two);
+  shapes[9] = family(SHAPE_SHELL, 0.08, 1, two);
   const struct shape nested[] = {family(SHAPE_DIFFERENCE, 0.0, 2, three)};
-  out[10] = family(SHAPE_OFFSET, 0.05, 1, nested);
+  shapes[10] = family(SHAPE_OFFSET, 0.05, 1, nested);
   const struct shape on[] = {terrain(HEIGHTS_HILL), box(0.1, 0, 0, 0.5, 0.6, 0.5)};
-  out[11] = family(SHAPE_LAYER, 0.1, 2, on);
-  for (int k = 0; k < KINDS; k++) shape_finish(&out[k]);
+  shapes[11] = family(SHAPE_LAYER, 0.1, 2, on);
+  for (int k = 0; k < KINDS; k++) shape_finish(&shapes[k]);
+  return 0;
 }
 
-static void destroy(struct shape shapes[KINDS])
+/* The last test: a teardown's answer would not count. */
+static void all_is_freed(void **state)
 {
+  (void)state;
   for (int k = 0; k < KINDS; k++) shape_destroy(&shapes[k]);
   assert_int_equal(mem_balance(), 0);
 }
@@ -143,8 +150,6 @@ static void random_point(uint64_t k, uint64_t stream, double size, double x[3])
 static void distances_keep_the_metric_and_the_ranges(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   for (int k = 0; k < KINDS; k++)
     for (uint64_t i = 0; i < 4000; i++) {
       double x[3], step[3], y[3], least, most;
@@ -160,7 +165,6 @@ static void distances_keep_the_metric_and_the_ranges(void **state)
       assert_true(least <= a + 1e-14 && a <= most + 1e-14);
       assert_true(least <= b + 1e-14 && b <= most + 1e-14);
     }
-  destroy(shapes);
 }
 
 /* A map of cells says of every point what the shape says, whether or not it was asked; and of deep ones that
@@ -168,8 +172,6 @@ static void distances_keep_the_metric_and_the_ranges(void **state)
 static void maps_agree_with_shapes(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   const struct inside_depth depth = {0.06, 0.04};
   int below = 0;
   for (int k = 0; k < KINDS; k++) {
@@ -201,15 +203,12 @@ static void maps_agree_with_shapes(void **state)
     inside_map_destroy(&deep);
   }
   assert_true(below > 1000);
-  destroy(shapes);
 }
 
 /* What is left of a tree near a place is the same there, bit for bit. */
 static void pruned_trees_are_the_same(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   int dropped = 0;
   for (int k = 0; k < KINDS; k++) {
     const int nodes = prune_count(&shapes[k]);
@@ -234,14 +233,11 @@ static void pruned_trees_are_the_same(void **state)
     }
   }
   assert_true(dropped > 1000);
-  destroy(shapes);
 }
 
 static void normals_are_gradients(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   for (int k = 0; k < KINDS; k++) {
     if (has_heights(&shapes[k])) continue; /* by construction smoother than the surface */
     int compared = 0;
@@ -267,7 +263,6 @@ static void normals_are_gradients(void **state)
     }
     assert_true(compared > 1500);
   }
-  destroy(shapes);
 }
 
 /* Where the walls do not count, the normal of a terrain is that of its smooth form. */
@@ -295,8 +290,6 @@ static void terrain_follows_its_form(void **state)
 static void volumes_and_bounds(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   for (int k = 0; k < KINDS; k++) {
     enum { SAMPLES = 100000 };
     double lower[3], upper[3], volume = 1.0;
@@ -316,7 +309,6 @@ static void volumes_and_bounds(void **state)
     assert_true(inside > 250);
     assert_true(fabs(shape_volume(&shapes[k]) / volume - part) < 5.0 * error);
   }
-  destroy(shapes);
 }
 
 /* Sums against formulas: two balls apart, a shell, a ball in a cube taken away. */
@@ -340,8 +332,6 @@ static void volumes_are_exact_enough(void **state)
 static void copies_move_rigidly(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   for (int k = 3; k < KINDS; k++) {
     struct shape moved = shapes[k];
     moved.center[0] += 1.0;
@@ -358,7 +348,6 @@ static void copies_move_rigidly(void **state)
       if (fabs(here) > 1e-3) assert_true(vec_dot(back, m) > 0.9 || has_heights(&moved));
     }
   }
-  destroy(shapes);
 }
 
 static void cone_surface(uint64_t k, double top, double x[3])
@@ -398,7 +387,6 @@ static void cones_and_wedges_are_exact(void **state)
   (void)state;
   enum { SURFACE = 60000 };
   static double surface[SURFACE][3];
-  const struct shape shapes[3] = {cone(0.0), cone(0.15), wedge()};
   for (int k = 0; k < 3; k++) {
     for (uint64_t i = 0; i < SURFACE; i++) {
       if (k < 2)
@@ -426,8 +414,6 @@ static void cones_and_wedges_are_exact(void **state)
 static void rays_find_the_surface(void **state)
 {
   (void)state;
-  struct shape shapes[KINDS];
-  make(shapes);
   for (int k = 0; k < KINDS; k++) {
     int hits = 0;
     for (uint64_t i = 0; i < 300; i++) {
@@ -449,18 +435,20 @@ static void rays_find_the_surface(void **state)
     }
     assert_true(hits > 30);
   }
-  destroy(shapes);
 }
 
 static void nothing_is_nowhere(void **state)
 {
   (void)state;
-  const struct shape none = {.kind = SHAPE_NONE};
+  const struct shape none = {0}; /* what is never given must be nothing */
   const double x[3] = {0, 0, 0}, d[3] = {0, 0, 1};
   double least, most, t;
   assert_true(isinf(shape_distance(&none, x, NULL)));
   shape_range(&none, x, 5.0, &least, &most);
   assert_true(least > 0.0);
+  assert_int_equal(none.kind, SHAPE_NONE);
+  assert_false(shape_contains(&none, x));
+  assert_true(shape_volume(&none) == 0.0 && shape_reach(&none) == 0.0);
   assert_false(raycast_shape(&none, x, d, &t));
 }
 
@@ -478,6 +466,7 @@ int main(void)
       cmocka_unit_test(cones_and_wedges_are_exact),
       cmocka_unit_test(rays_find_the_surface),
       cmocka_unit_test(nothing_is_nowhere),
+      cmocka_unit_test(all_is_freed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, make, NULL);
 }

@@ -24,7 +24,7 @@ int clock_gettime(clockid_t which, struct timespec *now)
   return code;
 }
 
-enum child { SILENT, OVER, ALIVE, CHILDREN };
+enum child { SILENT, OVER, ALIVE };
 
 static _Noreturn void be(enum child what)
 {
@@ -40,21 +40,31 @@ static _Noreturn void be(enum child what)
   _exit(mem_balance() == 0 ? 7 : 8);
 }
 
+static pid_t begin(enum child what)
+{
+  const pid_t pid = fork();
+  if (pid == 0) be(what);
+  return pid;
+}
+
+static int end(pid_t pid)
+{
+  int status = 0;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
 static void test_ends(void **state)
 {
   (void)state;
-  static const int expected[CHILDREN] = {[SILENT] = EXIT_NO_PROGRESS, [OVER] = 85, [ALIVE] = 7};
-  pid_t pids[CHILDREN];
-  for (int k = 0; k < CHILDREN; k++) {
-    pids[k] = fork();
-    if (pids[k] == 0) be((enum child)k);
-  }
-  for (int k = 0; k < CHILDREN; k++) {
-    int status = 0;
-    assert_int_equal(waitpid(pids[k], &status, 0), pids[k]);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), expected[k]);
-  }
+  const pid_t silent = begin(SILENT), over = begin(OVER), alive = begin(ALIVE);
+  assert_int_equal(end(silent), EXIT_NO_PROGRESS);
+  assert_int_equal(end(over), 85);
+  int code = end(alive);
+  /* A busy machine may keep a process from its next beat for a second, but not each time. */
+  for (int k = 0; k < 20 && code == EXIT_NO_PROGRESS; k++) code = end(begin(ALIVE));
+  assert_int_equal(code, 7);
 }
 
 static void test_none(void **state)

@@ -1,0 +1,15 @@
+# The shared libraries that PROGRAM asks for, one per line, into OUT: cmake -DPROGRAM=... -DOUT=... -P libraries.cmake
+find_program(READELF readelf REQUIRED)
+execute_process(COMMAND ${READELF} -d ${PROGRAM} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+# Brackets would join what they enclose to one item of a list.
+string(REPLACE "[" "<" text "${text}")
+string(REPLACE "]" ">" text "${text}")
+string(REGEX MATCHALL "NEEDED[^\n]*<[^\n>]*>" lines "${text}")
+set(names)
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE ".*<(.*)>" "\\1" name "${line}")
+  list(APPEND names "${name}")
+endforeach()
+list(SORT names COMPARE STRING)
+list(JOIN names "\n" text)
+file(WRITE ${OUT} "${text}\n")
