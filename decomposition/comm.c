@@ -50,6 +50,13 @@ MPI_Comm comm_from_fortran(int handle)
   return MPI_Comm_f2c(handle);
 }
 
+int comm_size_of(MPI_Comm mpi)
+{
+  int size;
+  MPI_Comm_size(mpi, &size);
+  return size;
+}
+
 void comm_stop(struct comm *comm)
 {
   comm_destroy(comm);
@@ -59,6 +66,8 @@ void comm_stop(struct comm *comm)
 void comm_create(struct comm *comm, MPI_Comm parent)
 {
   MPI_Comm_dup(parent, &comm->mpi);
+  /* Nobody here looks at what MPI returns, and a duplicate has its parent's handler: mpi4py's goes on. */
+  MPI_Comm_set_errhandler(comm->mpi, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_rank(comm->mpi, &comm->rank);
   MPI_Comm_size(comm->mpi, &comm->size);
   comm->threads = 1;

@@ -47,6 +47,7 @@ void comm_end_mpi(void);
 MPI_Comm comm_world(void);
 MPI_Comm comm_self(void);
 MPI_Comm comm_from_fortran(int handle);
+int comm_size_of(MPI_Comm mpi);
 
 void comm_create(struct comm *comm, MPI_Comm parent);
 void comm_destroy(struct comm *comm);

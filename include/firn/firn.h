@@ -96,6 +96,11 @@ FIRN_API MPI_Comm firn_mpi_world(void);
 FIRN_API MPI_Comm firn_mpi_self(void);
 FIRN_API MPI_Comm firn_mpi_from_fortran(int handle);
 
+/* Ranks of a communicator. And the end of all of them, at once: for a program that fails on one rank while
+ * others wait for it. */
+FIRN_API int firn_mpi_size(MPI_Comm comm);
+FIRN_API void firn_mpi_abort(int code);
+
 /* --- scenes ------------------------------------------------------------------------------------------- */
 
 /* A scene: what to simulate, read-only once made. */
@@ -188,7 +193,8 @@ FIRN_API int firn_sim_advance_to_end(struct firn_sim *sim, struct firn_error *er
  * that name. A run that writes does this by itself. */
 FIRN_API int firn_sim_write_frame(struct firn_sim *sim, struct firn_error *err);
 
-/* Collective. A checkpoint of the state, in a run that writes; FIRN_STATUS_INPUT in others. */
+/* Collective. A checkpoint of the state, in a run that writes; FIRN_STATUS_INPUT in others. A hook asks for
+ * one: it is written behind the step, after the hook `after`. */
 FIRN_API int firn_sim_write_checkpoint(struct firn_sim *sim, struct firn_error *err);
 
 /* Not collective: any rank, also from a signal handler. The simulation stops after the step that is running,
@@ -219,8 +225,9 @@ FIRN_API void firn_sim_get_info(const struct firn_sim *sim, struct firn_sim_info
 
 /* Called on all ranks before and after each step (NULL: not). Both may read everything, move bodies, and
  * change and commit particles, but not step. Other than 0: the step returns FIRN_STATUS_STOPPED, on all ranks
- * if on one, and the simulation may go on. What `before` changes is changed again after a restart, so it must
- * follow from the state; what `after` changes is part of the next checkpoint. */
+ * if on one, and the simulation may go on; what is due behind the step is written before that. What `before`
+ * changes is changed again after a restart, so it must follow from the state; what `after` changes is part of
+ * the next checkpoint. */
 typedef int firn_hook(void *context, struct firn_sim *sim);
 FIRN_API void firn_sim_set_hooks(struct firn_sim *sim, firn_hook *before, firn_hook *after, void *context);
 
@@ -228,7 +235,8 @@ FIRN_API void firn_sim_set_hooks(struct firn_sim *sim, firn_hook *before, firn_h
  * to be filled in. On nodes they act as gravity does and id is NULL; on particles they change velocities by
  * a * step before each step. A rank asks for its own points, in any number of calls, and for those that it
  * shares with a neighbour. The bits do not depend on ranks if a follows from x, id and time alone. Not with
- * output.budget, which does not know their work: FIRN_STATUS_INPUT. NULL: none. Same calls on all ranks. */
+ * output.budget, which does not know their work: FIRN_STATUS_INPUT. NULL: none. Same calls on all ranks. If a
+ * rank gives what is not a number of at most 1e15, the step is FIRN_STATUS_INPUT on all ranks. */
 typedef void firn_acceleration(void *context, double time, int64_t count, const double *const x[3],
                                const uint64_t *id, double *const a[3]);
 FIRN_API int firn_sim_accelerate_nodes(struct firn_sim *sim, firn_acceleration *give, void *context,
@@ -306,8 +314,9 @@ FIRN_API int firn_sim_find_field(const struct firn_sim *sim, const char *name, s
  *
  * write: a field (not id) of all particles of this rank, in their order, count x components. add: `count` new
  * particles of this rank (which may be 0), with `columns` fields by name, likewise; position and mass are
- * needed. Without `id` they get the next free ids, rank by rank. remove: those of this rank whose flag is not
- * 0; flags are of the particles that were there before add. Values that cannot be are FIRN_STATUS_INPUT; if
+ * needed. Without `id` they get ids that none has had, rank by rank; given ids must be free and below 2^52,
+ * and a window's snow has all of its ids from the start. remove: those of this rank whose flag is not 0;
+ * flags are of the particles that were there before add. Values that cannot be are FIRN_STATUS_INPUT; if
  * write, add or remove fails the simulation may go on as it was. */
 FIRN_API int firn_sim_write(struct firn_sim *sim, const char *field, const void *values,
                             struct firn_error *err);

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import os
+import sys
+import weakref
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char, c_char_p, c_double, c_int, c_int64, c_ubyte,
                     c_uint64, c_void_p)
 from pathlib import Path
@@ -114,6 +115,8 @@ _PROTOTYPES = {
     "firn_mpi_stop": (None, []),
     "firn_mpi_world": (c_void_p, []),
     "firn_mpi_from_fortran": (c_void_p, [c_int]),
+    "firn_mpi_size": (c_int, [c_void_p]),
+    "firn_mpi_abort": (None, [c_int]),
     "firn_scene_parse": (c_int, [POINTER(c_void_p), c_char_p, c_char_p, _TEXTS, c_int, _ERR]),
     "firn_scene_destroy": (None, [POINTER(c_void_p)]),
     "firn_scene_name": (c_char_p, [c_void_p]),
@@ -182,6 +185,12 @@ def _load():
 
 
 _library = None
+_started = _hooked = False
+
+
+def _stop() -> None:
+    if _started:
+        library().firn_mpi_stop()
 
 
 def library():
@@ -189,6 +198,8 @@ def library():
     global _library
     if _library is None:
         _library = _load()
+        # Made before those of all scenes and simulations, it is called after them at the end of the program.
+        weakref.finalize(_library, _stop)
     return _library
 
 
@@ -200,12 +211,34 @@ def call(name: str, *arguments) -> None:
         raise _KINDS.get(code, Error)(text.text.decode(errors="replace"))
 
 
+def _abort_with(before):
+    """An exception that nobody catches on one rank ends all: the others would wait for it for ever."""
+
+    def hook(kind, value, trace):
+        before(kind, value, trace)
+        if not hasattr(sys, "ps1") and ranks(None) > 1:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            library().firn_mpi_abort(1)
+
+    return hook
+
+
 def communicator(comm):
     """The MPI_Comm of an mpi4py communicator; None is all ranks of the program."""
+    global _started, _hooked
     lib = library()
     if lib.firn_mpi_start():
-        atexit.register(lib.firn_mpi_stop)
+        _started = True
+    if not _hooked:
+        sys.excepthook = _abort_with(sys.excepthook)
+        _hooked = True
     return lib.firn_mpi_world() if comm is None else lib.firn_mpi_from_fortran(comm.py2f())
+
+
+def ranks(comm) -> int:
+    """How many a communicator has."""
+    return library().firn_mpi_size(communicator(comm))
 
 
 def texts(strings):

@@ -109,11 +109,12 @@ class Table(dict):
 def _read_table(path: Path) -> Optional[Table]:
     if not path.exists():
         return None
-    with open(path, newline="") as file:
-        rows = csv.reader(file)
-        names = next(rows)
-        data = [[float(word) for word in row] for row in rows if len(row) == len(names)]
-    columns = np.array(data).reshape(-1, len(names)).T
+    lines = path.read_text().splitlines(keepends=True)
+    whole = [line for line in lines if line.endswith("\n")]  # a run may be writing the last one
+    rows = csv.reader(whole)
+    names = next(rows, [])
+    data = [[float(word) for word in row] for row in rows if len(row) == len(names)]
+    columns = np.array(data).reshape(-1, len(names)).T if names else []
     return Table(zip(names, columns))
 
 
@@ -130,7 +131,7 @@ class Run:
             raise FileNotFoundError(f"{self.folder} is not the folder of a run")
 
     def _states(self, pattern: str) -> States:
-        return States(sorted(self.folder.glob(pattern)))
+        return States(sorted(self.folder.glob(pattern), key=lambda path: (len(path.name), path.name)))
 
     @property
     def frames(self) -> States:

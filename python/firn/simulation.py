@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import weakref
 from ctypes import POINTER, byref, c_double, c_ubyte, c_void_p
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
@@ -25,7 +26,7 @@ class Scene:
 
     def __init__(self, source: Union[str, Mapping[str, Any]], name: str = "scene.yml", **overrides: Any):
         if isinstance(source, Mapping):
-            text = json.dumps(source)  # JSON is YAML
+            text = json.dumps(source, default=_plain)  # JSON is YAML
         else:
             name = str(source)
             with open(source, encoding="utf-8") as file:
@@ -65,12 +66,17 @@ class Scene:
         return library().firn_scene_last_frame(self._handle)
 
 
+def _plain(value: Any) -> Any:
+    """What JSON does not know."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"a scene holds numbers, words, lists and maps, not {type(value).__name__}")
+
+
 def _yaml(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    elif isinstance(value, np.generic):
-        value = value.item()
-    return json.dumps(value)
+    return json.dumps(value, default=_plain)
 
 
 class Particles:
@@ -82,6 +88,7 @@ class Particles:
 
     def __init__(self, sim: "Simulation"):
         object.__setattr__(self, "_sim", weakref.proxy(sim))
+        object.__setattr__(self, "_before", None)  # how many there were when uncommitted changes began
 
     def _field(self, name: str) -> _library.Field:
         field = _library.Field()
@@ -115,14 +122,22 @@ class Particles:
 
     def __setitem__(self, name: str, values: Any) -> None:
         rows = self._rows(name, values, self._field(name).count)
+        self._begin()
         call("firn_sim_write", self._sim._handle, name.encode(), rows.ctypes.data_as(c_void_p))
 
     def _rows(self, name: str, values: Any, count: int) -> np.ndarray:
         field = self._field(name)
         shape = {1: (count,), 3: (count, 3), 9: (count, 3, 3)}[field.components]
+        if count == 0:
+            return np.empty(shape, _TYPES[field.type])
         return np.ascontiguousarray(np.broadcast_to(np.asarray(values, _TYPES[field.type]), shape))
 
+    def _begin(self) -> None:
+        if self._before is None:
+            object.__setattr__(self, "_before", len(self))
+
     def __getattr__(self, name: str) -> np.ndarray:
+        self._sim._handle  # a closed simulation is not a missing field
         try:
             return self[name]
         except _library.InputError as problem:
@@ -133,14 +148,22 @@ class Particles:
 
     def add(self, **fields: Any) -> None:
         """Adds particles of this rank; position and mass are needed. Every rank calls it, if with no rows."""
+        if "position" not in fields:
+            raise _library.InputError("new particles need position and mass")
         count = len(np.asarray(fields["position"]))
         rows = {name: self._rows(name, values, count) for name, values in fields.items()}
         arrays = (c_void_p * len(rows))(*[array.ctypes.data for array in rows.values()])
+        self._begin()
         call("firn_sim_add", self._sim._handle, count, len(rows), _library.texts(list(rows)), arrays)
 
     def remove(self, which: Any) -> None:
-        """Removes the particles of this rank for which the array of flags is true. Every rank calls it."""
-        flags = np.ascontiguousarray(np.broadcast_to(np.asarray(which, bool), (len(self),)), np.uint8)
+        """Removes the particles of this rank for which the array of flags is true, of those that were there
+        before add(). Every rank calls it."""
+        self._begin()
+        flags = np.asarray(which, bool)
+        if flags.shape == (len(self),):
+            flags = flags[:self._before]
+        flags = np.ascontiguousarray(np.broadcast_to(flags, (self._before,)), np.uint8)
         call("firn_sim_remove", self._sim._handle, flags.ctypes.data_as(POINTER(c_ubyte)))
 
 
@@ -240,27 +263,39 @@ class Simulation:
                  restart: Optional[str] = None, force: bool = False, threads: int = 0, bind: bool = False,
                  isa: Optional[str] = None):
         self.scene = scene if isinstance(scene, Scene) else Scene(scene)
-        self._handle = c_void_p()
+        self._pointer = c_void_p()
+        self._alone = _library.ranks(comm) == 1
+        self._stepping = False
         self._raised: Optional[BaseException] = None
         self._hooks: dict[str, Callable] = {}
         self._kept: dict[str, Any] = {}
         options = _library.Options(1, int(write), restart.encode() if restart else None, int(force), threads,
                                    int(bind), isa.encode() if isa else None)
-        call("firn_sim_create", byref(self._handle), _library.communicator(comm), self.scene._handle,
+        call("firn_sim_create", byref(self._pointer), _library.communicator(comm), self.scene._handle,
              byref(options))
-        self._close = weakref.finalize(self, _destroy, self._handle, self.scene)
+        self._close = weakref.finalize(self, _destroy, self._pointer, self.scene)
         self.particles = Particles(self)
         self.bodies = Bodies(self)
 
+    @property
+    def _handle(self) -> c_void_p:
+        if not self._pointer:
+            raise _library.InputError("the simulation is closed")
+        return self._pointer
+
     def close(self) -> None:
-        """Frees the simulation; so does the end of a `with` block."""
+        """Frees the simulation; so does the end of a `with` block. Collective."""
+        if self._stepping:
+            raise _library.InputError("a hook may not close its simulation")
         self._close()
 
     def __enter__(self) -> "Simulation":
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        # On several ranks an exception may be of one alone: it must come out, not wait in close() for others.
+        if kind is None or self._alone:
+            self.close()
 
     # --- where it is ---
 
@@ -289,17 +324,18 @@ class Simulation:
     # --- steps ---
 
     def _step(self, name: str, *arguments: Any) -> None:
-        self._raised = None
+        handle, outer = self._handle, self._stepping  # a hook may write
+        self._stepping = True
         try:
-            call(name, self._handle, *arguments)
-        except _library.Error:
-            if self._raised is not None:
-                raised, self._raised = self._raised, None
-                raise raised from None
-            raise
-        if self._raised is not None:
-            raised, self._raised = self._raised, None
-            raise raised
+            call(name, handle, *arguments)
+        except _library.Error as problem:
+            if outer or self._raised is None:
+                raise
+            raise self._raised from problem
+        finally:
+            self._stepping = outer
+            if not outer:
+                self._raised = None
 
     def step(self) -> float:
         """One time step; returns its length (s)."""
@@ -360,6 +396,7 @@ class Simulation:
         """Makes changes of particles part of the state: checks them, re-sorts, and moves them to their
         ranks."""
         call("firn_sim_commit", self._handle)
+        object.__setattr__(self.particles, "_before", None)
 
     def sample(self, points: Any) -> tuple[np.ndarray, np.ndarray]:
         """Density (kg/m^3) and velocity (m/s) of the snow as the grid sees it, at N x 3 points (m)."""
@@ -417,16 +454,20 @@ class Simulation:
         me = weakref.proxy(self)
 
         def call_it(_context: Any, time: float, count: int, x: Any, ids: Any, out: Any) -> None:
+            if count == 0:
+                return
+            given = [np.ctypeslib.as_array(out[d], (count,)) for d in range(3)]
             try:
-                if count == 0 or me._raised is not None:
-                    return
+                if me._raised is not None:
+                    raise me._raised
                 points = np.stack([np.ctypeslib.as_array(x[d], (count,)) for d in range(3)], axis=1)
                 more = (np.ctypeslib.as_array(ids, (count,)).copy(),) if ids else ()
                 values = np.broadcast_to(np.asarray(give(points, time, *more), np.float64), (count, 3))
-                for d in range(3):
-                    np.ctypeslib.as_array(out[d], (count,))[:] = values[:, d]
-            except BaseException as raised:  # noqa: BLE001
+            except BaseException as raised:  # noqa: BLE001: it is raised again after the step
                 me._raised = raised
+                values = np.full((count, 3), np.nan)  # refused by all ranks
+            for d in range(3):
+                given[d][:] = values[:, d]
 
         return call_it
 
@@ -438,6 +479,8 @@ def _destroy(handle: c_void_p, _scene: Scene) -> None:
 def log(level: str = "warnings", handler: Optional[Callable[[str, str], None]] = None) -> None:
     """What Firn prints on rank 0: "quiet", "warnings" or "info"; to stderr, or to handler(level, line)."""
     levels = ("quiet", "warnings", "info")
+    if level not in levels:
+        raise ValueError(f"level is one of {', '.join(levels)}")
     library().firn_log_level(levels.index(level))
     made = _library.LogHandler()
     if handler is not None:

@@ -110,6 +110,16 @@ MPI_Comm firn_mpi_from_fortran(int handle)
   return comm_from_fortran(handle);
 }
 
+int firn_mpi_size(MPI_Comm comm)
+{
+  return comm_size_of(comm);
+}
+
+void firn_mpi_abort(int code)
+{
+  comm_abort(code);
+}
+
 static int wrap_scene(struct firn_scene **out, int code, struct scene *scene, const struct error *err,
                       struct firn_error *public_err)
 {

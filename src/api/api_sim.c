@@ -12,6 +12,8 @@ int api_check(const struct firn_sim *sim, bool outside_hooks, bool whole, struct
 {
   if (sim->ended)
     return error_set(err, FIRN_EINPUT, "the run was ended: the simulation may only be destroyed");
+  if (sim->run->failed)
+    return error_set(err, FIRN_EINPUT, "a step failed: the simulation may only be destroyed");
   if (outside_hooks && sim->hooked)
     return error_set(err, FIRN_EINPUT, "a hook is called between two steps: it may not step or end the run");
   if (whole && sim->run->sim && sim->run->sim->edited)
@@ -102,6 +104,16 @@ int firn_sim_end(struct firn_sim *sim, struct firn_error *err)
   return api_return(code, &error, err);
 }
 
+/* FIRN_EINPUT for a run that was complete when it was opened: its files are there, and are not this start's.
+ */
+static int check_files(const struct firn_sim *sim, struct error *err)
+{
+  const int code = api_check(sim, false, true, err);
+  if (code || !sim->run->done) return code;
+  return error_set(err, FIRN_EINPUT, "the run in %s is finished: nothing is left to write",
+                   sim->run->scene->output);
+}
+
 /* After steps: the caller may look at the arrays. */
 static int stepped(struct firn_sim *sim, int code, const struct error *error, struct firn_error *err)
 {
@@ -154,7 +166,7 @@ int firn_sim_write_frame(struct firn_sim *sim, struct firn_error *err)
   struct error error = {0};
   const struct sim_clock *clock = &sim->run->sim->clock;
   api_enter(&sim->comm);
-  int code = api_check(sim, false, true, &error);
+  int code = check_files(sim, &error);
   if (!code && !clock->on_frame)
     code =
         error_set(&error, FIRN_EINPUT, "the simulation is between frames %lld and %lld: advance to one first",
@@ -167,12 +179,15 @@ int firn_sim_write_checkpoint(struct firn_sim *sim, struct firn_error *err)
 {
   struct error error = {0};
   api_enter(&sim->comm);
-  int code = api_check(sim, false, true, &error);
+  int code = sim->hooked ? api_check(sim, false, false, &error) : check_files(sim, &error);
   if (!code && !sim->run->options.writes)
     code =
         error_set(&error, FIRN_EINPUT,
                   "this simulation writes no files, so it has no folder for checkpoints: set options.writes");
-  if (!code) code = run_write_checkpoint(sim->run, sim_is_over(sim->run->sim), &error);
+  if (!code && sim->hooked)
+    sim->run->wanted = true;
+  else if (!code)
+    code = run_write_checkpoint(sim->run, sim_is_over(sim->run->sim), &error);
   return api_return(code, &error, err);
 }
 
@@ -208,8 +223,8 @@ static int call(struct firn_sim *sim, firn_hook *hook, struct error *err)
   sim->hooked = true;
   const int said = hook(sim->hook_context, sim);
   sim->hooked = false;
-  if (said) return FIRN_ESTOPPED;
-  return api_check(sim, false, true, err);
+  const int code = api_check(sim, false, true, err);
+  return code ? code : said ? FIRN_ESTOPPED : FIRN_OK;
 }
 
 static int call_before(void *context, struct run *run, struct error *err)

@@ -16,7 +16,8 @@ int firn_sim_body_count(const struct firn_sim *sim)
 
 const char *firn_sim_body_name(const struct firn_sim *sim, int body)
 {
-  return sim->run->scene->bodies[body].name;
+  const struct scene *scene = sim->run->scene;
+  return body >= 0 && body < scene->body_count ? scene->bodies[body].name : NULL;
 }
 
 int firn_sim_find_body(const struct firn_sim *sim, const char *name)
@@ -164,7 +165,8 @@ int firn_sim_write(struct firn_sim *sim, const char *name, const void *values, s
   api_enter(&sim->comm);
   int code = api_check(sim, false, false, &error);
   const struct particle_field *field = code ? NULL : edit_find(sim->run->sim, name, &error);
-  if (!code) code = field ? edit_write(sim->run->sim, field, values, &error) : FIRN_EINPUT;
+  if (!code && !field) code = FIRN_EINPUT;
+  code = edit_write(sim->run->sim, field, values, code, &error);
   return api_return(code, &error, err);
 }
 
@@ -182,7 +184,7 @@ int firn_sim_add(struct firn_sim *sim, int64_t count, int columns, const char *c
     column[k] = (struct edit_column){edit_find(sim->run->sim, fields[k], &error), values[k]};
     if (!column[k].field) code = FIRN_EINPUT;
   }
-  if (!code) code = edit_add(sim->run->sim, count, column, columns, &error);
+  code = edit_add(sim->run->sim, count, column, columns, code, &error);
   return api_return(code, &error, err);
 }
 

@@ -19,7 +19,7 @@ static double poll(void *context)
 {
   struct run *run = context;
   enum request request = signals_seen();
-  if (run->asked > request) request = run->asked;
+  if (run->asked > (sig_atomic_t)request) request = (enum request)run->asked;
   if (run->comm.rank == 0 && run->options.writes) {
     const enum request timed = pace_poll(&run->pace, timer_now());
     if (timed > request) request = timed;
@@ -54,11 +54,14 @@ static int tend(struct run *run, int64_t before, struct error *err)
   struct sim *sim = run->sim;
   const enum request request = (enum request)(int)sim->hooks.request;
   const bool finished = sim_is_over(sim) && !run->leaving;
-  sim->hooks.request = run->asked = REQUEST_NONE;
+  const bool wanted = run->wanted;
+  sim->hooks.request = REQUEST_NONE; /* the caller's word stays: it may have come after the poll */
+  run->wanted = false;
   if (request >= REQUEST_LIMIT && !finished) run->leaving = request;
   if (!run->options.writes) return FIRN_OK;
-  const bool due = request != REQUEST_NONE || pace_is_due(&run->scene->checkpoint, before, sim->clock.step,
-                                                          sim->clock.frame, sim->clock.on_frame);
+  const bool due =
+      wanted || request != REQUEST_NONE ||
+      pace_is_due(&run->scene->checkpoint, before, sim->clock.step, sim->clock.frame, sim->clock.on_frame);
   const bool beside = finished && !sim_is_on_beat(sim); /* of use only beside the one of keep_way_on() */
   if (run->leaving || (due && !beside) || (finished && run->keeps))
     return run_write_checkpoint(run, finished, err);
@@ -102,22 +105,40 @@ static int call_hook(struct run *run, run_hook *hook, const char *when, struct e
   return code;
 }
 
-/* One step that does not pass the time `limit`, and what belongs to the boundary behind it. */
+/* What belongs to the boundary behind a step. A hook that stops the caller there takes nothing from the
+ * files.
+ */
+static int finish_step(struct run *run, int64_t before, struct error *err)
+{
+  struct error said = {0};
+  const int stopped = call_hook(run, run->hooks.after, "after", &said);
+  int code = stopped == FIRN_ESTOPPED ? FIRN_OK : stopped;
+  if (!code && run->options.writes) run_write_probes(run, before);
+  if (!code && run->sim->clock.on_frame) code = finish_frame(run, err);
+  if (!code) code = tend(run, before, err);
+  if (!stopped || (code && code != stopped)) return code;
+  *err = said;
+  return stopped;
+}
+
+/* One step that does not pass the time `limit`, and what belongs to the boundary behind it. A failure may
+ * have come between a state and its files, so no step follows it. */
 static int take_step(struct run *run, double limit, struct error *err)
 {
   const int64_t before = run->sim->clock.step;
   run_trace_step(run, before);
   int code = keep_way_on(run, err);
   if (!code) code = call_hook(run, run->hooks.before, "before", err);
-  const double begin = timer_now();
-  instruments_begin_loads(run->sim);
-  if (!code) code = sim_step_until(run->sim, limit, err);
-  timeline_add(run->comm.traffic->timeline, 0, "step", begin, timer_now(), before);
-  if (code == FIRN_EDIVERGE && run->options.writes) run_keep_last_good(run);
-  if (!code) code = call_hook(run, run->hooks.after, "after", err);
-  if (!code && run->options.writes) run_write_probes(run, before);
-  if (!code && run->sim->clock.on_frame) code = finish_frame(run, err);
-  return code ? code : tend(run, before, err);
+  if (!code) {
+    const double begin = timer_now();
+    instruments_begin_loads(run->sim);
+    code = sim_step_until(run->sim, limit, err);
+    timeline_add(run->comm.traffic->timeline, 0, "step", begin, timer_now(), before);
+    if (code == FIRN_EDIVERGE && run->options.writes) run_keep_last_good(run);
+    if (!code) code = finish_step(run, before, err);
+  }
+  run->failed = code && code != FIRN_ESTOPPED;
+  return code;
 }
 
 static void say_nothing_to_do(const struct run *run)
@@ -187,6 +208,9 @@ bool run_is_over(const struct run *run)
 /* A run with a folder ends where its scene does: what is beyond would be frames that the scene has not. */
 static int check_more(const struct run *run, struct error *err)
 {
+  if (run->failed)
+    return error_set(err, FIRN_EINPUT, "step %lld failed: the simulation may only be destroyed",
+                     (long long)run->sim->clock.step);
   if (run->restart.complete || run->done || (run->options.writes && sim_is_over(run->sim)))
     return error_set(err, FIRN_EINPUT,
                      "the run in %s has reached the end of its scene, %.9g s; a larger time.end goes on",
@@ -232,7 +256,10 @@ int run_advance_to_time(struct run *run, double time, struct error *err)
 int run_advance_to_end(struct run *run, struct error *err)
 {
   int code = FIRN_OK;
-  while (!code && !run_is_over(run)) code = take_step(run, INFINITY, err);
+  while (!code && !run_is_over(run)) {
+    code = check_more(run, err);
+    if (!code) code = take_step(run, INFINITY, err);
+  }
   return code;
 }
 

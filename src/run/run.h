@@ -20,6 +20,7 @@
 #include "run/restart.h"
 #include "sim/sim.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,10 +67,13 @@ struct run {
   struct history *history; /* rank 0 */
   struct csv_log *probes;  /* rank 0; NULL: the scene has none */
   int64_t generation;
-  struct pace pace;     /* times are rank 0's; failures are the same on all */
-  bool keeps;           /* has written or read a checkpoint: it ends with one */
-  bool done;            /* nothing was left to do when it began */
-  enum request asked;   /* by the caller, on this rank, since the last step */
+  struct pace pace; /* times are rank 0's; failures are the same on all */
+  bool keeps;       /* has written or read a checkpoint: it ends with one */
+  bool done;        /* nothing was left to do when it began */
+  bool failed;      /* a step: none follows */
+  bool wanted;      /* a checkpoint, by a hook, at the boundary behind the step */
+  /* By the caller, on this rank; perhaps in a signal handler. */
+  volatile sig_atomic_t asked;
   enum request leaving; /* why, once it was asked to; REQUEST_NONE otherwise */
 
   /* This rank's, for the log. */

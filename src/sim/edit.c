@@ -5,6 +5,7 @@
 #include "sim/settle.h"
 #include "sim/sources.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +93,18 @@ static void keep_plastic(struct sim *sim, int32_t first, int64_t count)
     if (keeps_log(sim, i)) sim->p->jp[i] = vd_log(vd_set(sim->p->jp[i]))[0];
 }
 
+/* Ids from 2^52 on are for sources, and a window numbers the snow that it will bring before it comes. */
+static int check_ids(const struct sim *sim, const uint64_t *ids, int64_t count, struct error *err)
+{
+  const struct sim_seeding *snow = &sim->seeding;
+  for (int64_t i = 0; i < count; i++)
+    if (ids[i] >= SOURCE_FIRST_ID || (snow->windowed && ids[i] < snow->end_id))
+      return error_set(err, FIRN_EINPUT,
+                       "id %" PRIu64 " of row %lld on rank %d is not free: expected %" PRIu64 " to 2^52 - 1",
+                       ids[i], (long long)i, sim->comm.rank, snow->windowed ? snow->end_id : 0);
+  return FIRN_OK;
+}
+
 /* The arrays are in order, and the flags of an edit are there. */
 static void begin(struct sim *sim)
 {
@@ -103,12 +116,14 @@ static void begin(struct sim *sim)
   sim->edited = true;
 }
 
-int edit_write(struct sim *sim, const struct particle_field *field, const void *rows, struct error *err)
+int edit_write(struct sim *sim, const struct particle_field *field, const void *rows, int code,
+               struct error *err)
 {
   const int32_t count = sim->p->count;
-  int code = field == &particle_fields[PARTICLE_ID]
-                 ? error_set(err, FIRN_EINPUT, "ids stay what they are: remove particles and add others")
-                 : check_rows(sim, field, rows, count, err);
+  if (!code && field == &particle_fields[PARTICLE_ID])
+    code = error_set(err, FIRN_EINPUT, "ids stay what they are: remove particles and add others");
+  else if (!code)
+    code = check_rows(sim, field, rows, count, err);
   code = comm_agree(&sim->comm, code, err);
   if (code) return code;
   begin(sim);
@@ -137,32 +152,55 @@ static int check_columns(const struct sim *sim, int64_t count, const struct edit
   int code = FIRN_OK;
   if (!rows_of(columns, column_count, PARTICLE_POSITION) || !rows_of(columns, column_count, PARTICLE_MASS))
     return error_set(err, FIRN_EINPUT, "new particles need position and mass");
+  if (count > INT32_MAX - sim->p->count)
+    return error_set(err, FIRN_ELIMIT, "rank %d cannot hold %lld particles more: use more ranks",
+                     sim->comm.rank, (long long)count);
   for (int k = 0; k < column_count && !code; k++)
     code = check_rows(sim, columns[k].field, columns[k].rows, count, err);
+  const uint64_t *ids = rows_of(columns, column_count, PARTICLE_ID);
+  if (!code && ids) code = check_ids(sim, ids, count, err);
   return code;
 }
 
-/* Ids behind all that there are, but for those of sources. */
-static void number(const struct sim *sim, int32_t first, int64_t count)
+/* Ids that no particle has had: removed ones must not come back as others. Given ones are taken from now on.
+ */
+static void number(struct sim *sim, int32_t first, int64_t count, bool given)
 {
-  double next = 0.0;
-  for (int32_t i = 0; i < first; i++)
+  double next = (double)sim->seeding.end_id;
+  for (int32_t i = 0; i < first + (given ? count : 0); i++)
     if (sim->p->id[i] < SOURCE_FIRST_ID) next = fmax(next, (double)sim->p->id[i] + 1.0);
   comm_max(&sim->comm, &next, 1);
-  const int64_t before = comm_exscan_i64(&sim->comm, count);
-  for (int64_t i = 0; i < count; i++) sim->p->id[first + i] = (uint64_t)((int64_t)next + before + i);
+  sim->seeding.end_id = (uint64_t)next;
+  if (given) return;
+  const uint64_t mine = sim->seeding.end_id + (uint64_t)comm_exscan_i64(&sim->comm, count);
+  for (int64_t i = 0; i < count; i++) sim->p->id[first + i] = mine + (uint64_t)i;
+  comm_sum_i64(&sim->comm, &count, 1);
+  sim->seeding.end_id += (uint64_t)count;
 }
 
-int edit_add(struct sim *sim, int64_t count, const struct edit_column *columns, int column_count,
+/* All ranks give ids, or none does. */
+static int agree_on_ids(const struct sim *sim, bool given, struct error *err)
+{
+  double least = given, most = given;
+  comm_min(&sim->comm, &least, 1);
+  comm_max(&sim->comm, &most, 1);
+  return least == most
+             ? FIRN_OK
+             : error_set(err, FIRN_EINPUT, "new particles have ids on some ranks only: on all, or none");
+}
+
+int edit_add(struct sim *sim, int64_t count, const struct edit_column *columns, int column_count, int code,
              struct error *err)
 {
-  int code = check_columns(sim, count, columns, column_count, err);
+  const bool given = !code && rows_of(columns, column_count, PARTICLE_ID);
+  if (!code) code = check_columns(sim, count, columns, column_count, err);
   code = comm_agree(&sim->comm, code, err);
+  if (!code) code = agree_on_ids(sim, given, err);
   if (code) return code;
   begin(sim);
   const int32_t first = particles_append(sim->p, count);
   for (int k = 0; k < column_count; k++) store(sim, columns[k].field, columns[k].rows, first, count);
-  if (!rows_of(columns, column_count, PARTICLE_ID)) number(sim, first, count);
+  number(sim, first, count, given);
   for (int32_t i = first; i < first + count; i++) {
     const struct material *material = &sim->scene->materials[particle_material(sim->p, i)];
     if (!rows_of(columns, column_count, PARTICLE_VOLUME))
@@ -182,9 +220,15 @@ int edit_remove(struct sim *sim, const unsigned char *flags, struct error *err)
   return FIRN_OK;
 }
 
+/* Ids of what stays. */
 static int check_state(const struct sim *sim, int64_t outside, struct error *err)
 {
-  int code = unique_ids_check(&sim->comm, sim->p->id, sim->p->count, err);
+  uint64_t *ids = mem_alloc((size_t)sim->p->count, sizeof *ids);
+  int64_t count = 0;
+  for (int32_t i = 0; i < sim->p->count; i++)
+    if (sim->next.fate[i] != FATE_GONE) ids[count++] = sim->p->id[i];
+  int code = unique_ids_check(&sim->comm, ids, count, err);
+  mem_free(ids);
   if (!code && outside)
     code = error_set(err, FIRN_EINPUT,
                      "%lld particles would be outside the domain; remove them, or keep them inside",

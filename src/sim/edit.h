@@ -11,16 +11,18 @@
 
 /* Values of this rank's particles, row by row: count x components. J_P is J_P whatever the material keeps.
  * Ids and fields that the scene's particles do not have are FIRN_EINPUT. All functions are collective: every
- * rank calls them, with its own particles. */
-int edit_write(struct sim *sim, const struct particle_field *field, const void *rows, struct error *err);
+ * rank calls them, with its own particles. `code` is what this rank has found wrong before, with *err: all
+ * ranks return what one of them has. */
+int edit_write(struct sim *sim, const struct particle_field *field, const void *rows, int code,
+               struct error *err);
 
 /* Adds `count` particles of this rank with these fields, rows as above: position and mass are needed. Without
- * ids they get the next free ones, and without volumes those of their material at rest. */
+ * ids, on all ranks, they get ids that none has had, and without volumes those of their material at rest. */
 struct edit_column {
   const struct particle_field *field;
   const void *rows;
 };
-int edit_add(struct sim *sim, int64_t count, const struct edit_column *columns, int column_count,
+int edit_add(struct sim *sim, int64_t count, const struct edit_column *columns, int column_count, int code,
              struct error *err);
 
 /* Removes the particles of this rank whose flag is not 0, of those that were there before edit_add(). */

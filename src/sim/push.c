@@ -2,7 +2,10 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
+
+static const double largest = 1e15; /* as in scenes */
 
 /* Contents stay: velocities that were kept are still wanted when nodes need more room. */
 static void fit(struct sim_push *push, int64_t count)
@@ -36,6 +39,22 @@ static void ask(struct sim *sim, sim_acceleration *give, void *context, int64_t 
   struct sim_push *push = &sim->hooks.push;
   for (int d = 0; d < 3; d++) memset(push->a[d], 0, (size_t)count * sizeof *push->a[d]);
   give(context, sim->clock.time, count, (const double *const *)push->x, id, push->a);
+  for (int64_t n = 0; n < count && !push->refused.code; n++)
+    for (int d = 0; d < 3; d++)
+      if (!(fabs(push->a[d][n]) <= largest))
+        error_set(
+            &push->refused, FIRN_EINPUT,
+            "step %lld at %.9g s: the acceleration that the program gives at (%.4g, %.4g, %.4g) m on rank "
+            "%d is %g; expected a number of at most 1e15",
+            (long long)sim->clock.step, sim->clock.time, push->x[0][n], push->x[1][n], push->x[2][n],
+            sim->comm.rank, push->a[d][n]);
+}
+
+bool push_is_refused(struct sim *sim)
+{
+  struct sim_push *push = &sim->hooks.push;
+  if (!push->nodes && !push->particles) return false;
+  return comm_agree(&sim->comm, push->refused.code, &push->refused) != FIRN_OK;
 }
 
 void push_nodes(struct sim *sim, double dt)
@@ -65,6 +84,7 @@ void push_particles(struct sim *sim, double dt)
 {
   struct sim_push *push = &sim->hooks.push;
   const struct particles *p = sim->p;
+  push->refused.code = FIRN_OK;
   if (!push->particles) return;
   fit(push, p->count + 1); /* ids are there even if no particle is */
   for (int32_t n = 0; n < p->count; n++) {

@@ -8,10 +8,14 @@
 
 #include "sim/sim.h"
 
-/* Not collective, as all here. */
+/* Not collective, as all here but push_is_refused(). */
 void push_nodes(struct sim *sim, double dt);
 void push_particles(struct sim *sim, double dt);
 void push_take_back(struct sim *sim); /* after a try that failed */
+
+/* Whether some rank was given what is no acceleration in this try; the same on all, with
+ * sim->hooks.push.refused. Collective. */
+bool push_is_refused(struct sim *sim);
 void push_free(struct sim_push *push);
 
 #endif

@@ -138,6 +138,7 @@ struct sim_push {
   double *x[3], *a[3], *kept[3]; /* points, what was given, and velocities before it */
   uint64_t *id;
   int64_t capacity;
+  struct error refused; /* of the try that is under way: what was given is not to be used */
 };
 
 struct sim;

@@ -353,12 +353,14 @@ static void clear_sums(struct sim *sim)
 }
 
 /* The ten steps of docs/method.md, with transfers that do several of them in one pass over the particles.
- * Step 2, volumes, belongs to the first state alone (sim.c). False: the solve did not converge. */
+ * Step 2, volumes, belongs to the first state alone (sim.c). False: the solve did not converge, or what the
+ * caller gave is refused. */
 static bool ten_steps(struct sim *sim, double dt, struct step_result *result, double *clock)
 {
   clear_sums(sim);
-  rasterise(sim, clock);                    /* 1, 3: mass, momentum and forces on nodes */
-  update_velocities(sim);                   /* 4: forces and gravity act on velocities */
+  rasterise(sim, clock);  /* 1, 3: mass, momentum and forces on nodes */
+  update_velocities(sim); /* 4: forces and gravity act on velocities */
+  if (push_is_refused(sim)) return false;
   collide_nodes(sim, clock);                /* 5: bodies act on nodes */
   if (!solve(sim, dt, clock)) return false; /* 6: implicit update; heat, liquid */
   update_particles(sim, result, clock);     /* 7 to 10: F, velocities, bodies, positions */
@@ -389,7 +391,7 @@ static bool try_step(struct sim *sim, double dt, struct step_result *result, str
   *verdict = (struct verdict){0};
 
   bool solved = ten_steps(sim, dt, result, &clock);
-  if (!solved && mixed) {
+  if (!solved && mixed && !sim->hooks.push.refused.code) {
     set_mixed(sim, false);
     solved = ten_steps(sim, dt, result, &clock);
   }
@@ -472,6 +474,10 @@ static int advance(struct sim *sim, double dt, double end, int depth, struct err
   push_particles(sim, dt);
   if (try_step(sim, dt, &result, &verdict)) return accept(sim, dt, end, depth, &verdict, err);
   push_take_back(sim);
+  if (sim->hooks.push.refused.code) {
+    if (err) *err = sim->hooks.push.refused;
+    return sim->hooks.push.refused.code;
+  }
   if (verdict.trouble == TROUBLE_CROSSING && sim->scene->step > 0.0)
     return trouble_give_up(sim, dt, &result, &verdict, "lower time.step or set it to auto", err);
   if (depth == DEEPEST_HALVING)

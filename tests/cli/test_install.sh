@@ -151,6 +151,11 @@ for run in ranks plotted; do
 done
 [ "$(head -c 4 energy.png | tail -c 3)" = PNG ] || fail "no plot of the history"
 timeout 1200 "$python" "$source/tests/library/promises.py" >"$work/log" 2>&1 </dev/null || fail "what python.md promises" "$work/log"
+timeout 300 "$mpiexec" -n 2 "$python" "$source/tests/library/promises.py" ranks >"$work/log" 2>&1 </dev/null
+code=$?
+{ [ $code -ne 0 ] && [ $code -ne 124 ] && grep -q 'RuntimeError: all ranks end with this' "$work/log"; } ||
+  fail "an exception of one rank: exit code $code" "$work/log"
+grep -E 'MPI_FINALIZE|did not end' "$work/log" && fail "an exception of one rank" "$work/log"
 "$prefix/bin/firn" diff out/ball out/killed >"$work/log" 2>&1 || fail "a run that Python left and went on with differs" "$work/log"
 unset PYTHONPATH
 cp -r "$source/python" "$work/python"

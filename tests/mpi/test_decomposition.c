@@ -328,7 +328,13 @@ static void test_collectives(void)
 int main(int argc, char **argv)
 {
   check_begin(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* as mpi4py does */
   comm_create(&comm, MPI_COMM_WORLD);
+  MPI_Errhandler handler;
+  MPI_Comm_get_errhandler(comm.mpi, &handler);
+  CHECK(handler == MPI_ERRORS_ARE_FATAL); /* nobody looks at what MPI returns */
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   test_slabs();
   test_halo(4);
   test_halo(3);

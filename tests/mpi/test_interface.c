@@ -6,7 +6,9 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char text[] =
     "domain: {lower: [0, 0, 0], cells: [24, 12, 12], spacing: 0.01, slab_axis: x}\n"
@@ -321,6 +323,206 @@ static void test_times(void)
   firn_scene_destroy(&scene);
 }
 
+/* --- what goes wrong on one rank, and what a hook asks for --- */
+
+/* No number, where only one rank has nodes. */
+static void break_down(void *context, double time, int64_t count, const double *const x[3],
+                       const uint64_t *id, double *const a[3])
+{
+  (void)context, (void)time, (void)id;
+  for (int64_t i = 0; i < count; i++) a[1][i] = x[0][i] > 0.12 ? NAN : 1.0;
+}
+
+/* A rank's mistake is an error on all ranks, and none of them waits for it. */
+static void test_one_rank_fails(void)
+{
+  static const char *const names[] = {"position", "mass", "id"};
+  static const double where[3] = {0.2, 0.08, 0.05}, mass = 1e-4;
+  const uint64_t id = 7;
+  const void *const columns[] = {where, &mass, &id};
+  struct firn_scene *scene = parse(NULL, 0);
+  struct firn_sim *sim = create(MPI_COMM_WORLD, scene);
+  struct firn_error err = {0};
+  struct firn_particles p;
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const bool wrong = rank == ranks - 1;
+  firn_sim_get_particles(sim, &p);
+  double *values = calloc((size_t)p.count + 1, sizeof *values);
+  for (int64_t i = 0; i < p.count; i++) values[i] = p.mass[i];
+  CHECK(firn_sim_write(sim, wrong ? "charge" : "mass", values, &err) == FIRN_STATUS_INPUT);
+  CHECK(firn_sim_add(sim, wrong ? -1 : 0, 2, names, columns, &err) == FIRN_STATUS_INPUT);
+  CHECK(firn_sim_add(sim, wrong ? INT64_MAX : 0, 2, names, columns, &err) == FIRN_STATUS_LIMIT);
+  CHECK(ranks == 1 ||
+        firn_sim_add(sim, 0, wrong ? 3 : 2, names, columns, &err) == FIRN_STATUS_INPUT); /* ids on one */
+  good(firn_sim_step(sim, &err), &err); /* as if nothing had been */
+  good(firn_sim_accelerate_nodes(sim, break_down, NULL, &err), &err);
+  CHECK(firn_sim_step(sim, &err) == FIRN_STATUS_INPUT);
+  CHECK_TEXT(strstr(err.text, "acceleration") && strstr(err.text, "nan"), err.text);
+  CHECK(firn_sim_step(sim, &err) == FIRN_STATUS_INPUT && strstr(err.text, "destroyed"));
+  free(values);
+  firn_sim_destroy(&sim);
+  firn_scene_destroy(&scene);
+}
+
+static uint64_t greatest_id(const struct firn_sim *sim)
+{
+  struct firn_particles p;
+  uint64_t most = 0;
+  firn_sim_get_particles(sim, &p);
+  for (int64_t i = 0; i < p.count; i++) most = p.id[i] > most ? p.id[i] : most;
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return most;
+}
+
+static void remove_one(struct firn_sim *sim, uint64_t id)
+{
+  struct firn_particles p;
+  struct firn_error err = {0};
+  firn_sim_get_particles(sim, &p);
+  unsigned char *flags = calloc((size_t)p.count + 1, 1);
+  for (int64_t i = 0; i < p.count; i++) flags[i] = p.id[i] == id;
+  good(firn_sim_remove(sim, flags, &err), &err);
+  free(flags);
+}
+
+/* The id of a particle that is gone is not given to another, unless the caller does so. Those of snow that a
+ * window will bring are taken. */
+static void test_ids(void)
+{
+  static const char *const window[] = {"window={follow: plate, axis: -x, ahead: 0.08, behind: 0.1}"};
+  static const char *const names[] = {"position", "mass", "id"};
+  static const double where[3] = {0.12, 0.08, 0.05}, mass = 1e-4;
+  struct firn_error err = {0};
+  for (int windowed = 0; windowed < 2; windowed++) {
+    struct firn_scene *scene = parse(window, windowed);
+    struct firn_sim *sim = create(MPI_COMM_WORLD, scene);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const uint64_t most = greatest_id(sim);
+    uint64_t id = most;
+    const void *const columns[] = {where, &mass, &id};
+    remove_one(sim, most);
+    good(firn_sim_commit(sim, &err), &err);
+    good(firn_sim_add(sim, rank == 0, 2, names, columns, &err), &err);
+    good(firn_sim_commit(sim, &err), &err);
+    const uint64_t given = greatest_id(sim);
+    CHECK(given > most);
+    remove_one(sim, given);
+    id = windowed ? most : given; /* in its place */
+    const int code = firn_sim_add(sim, rank == 0, 3, names, columns, &err);
+    CHECK_TEXT(code == (windowed ? FIRN_STATUS_INPUT : FIRN_STATUS_OK), err.text);
+    good(firn_sim_commit(sim, &err), &err);
+    id = (uint64_t)1 << 52; /* a source's */
+    CHECK(firn_sim_add(sim, rank == 0, 3, names, columns, &err) == FIRN_STATUS_INPUT);
+    good(firn_sim_step(sim, &err), &err);
+    firn_sim_destroy(&sim);
+    firn_scene_destroy(&scene);
+  }
+}
+
+static int stop_politely(void *context, struct firn_sim *sim)
+{
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (++*(int *)context == 3 && rank == 0) firn_sim_stop(sim);
+  return 0;
+}
+
+static int stop_on_frame(void *context, struct firn_sim *sim)
+{
+  struct firn_sim_info info;
+  struct firn_error err = {0};
+  firn_sim_get_info(sim, &info);
+  if (!info.on_frame) return 0;
+  good(firn_sim_write_checkpoint(sim, &err), &err);
+  ++*(int *)context;
+  return 1;
+}
+
+static int say_no(void *context, struct firn_sim *sim)
+{
+  (void)context, (void)sim;
+  return 1;
+}
+
+/* Without a folder: firn_sim_stop() in a hook counts, and a step that a hook prevents leaves all as it was.
+ */
+static void test_stops(void)
+{
+  struct firn_scene *scene = parse(NULL, 0);
+  struct firn_sim *sim = create(MPI_COMM_WORLD, scene);
+  struct firn_error err = {0};
+  struct firn_sim_info info;
+  struct firn_body before, after;
+  calls = 0;
+  firn_sim_set_hooks(sim, NULL, stop_politely, &calls);
+  good(firn_sim_advance_to_end(sim, &err), &err);
+  firn_sim_get_info(sim, &info);
+  CHECK(info.stopping && !info.over && calls <= 4);
+  firn_sim_destroy(&sim);
+  sim = create(MPI_COMM_WORLD, scene);
+  good(firn_sim_advance_to_frame(sim, 1, &err), &err);
+  firn_sim_set_hooks(sim, say_no, NULL, NULL);
+  good(firn_sim_get_body(sim, 0, &before, &err), &err);
+  CHECK(firn_sim_step(sim, &err) == FIRN_STATUS_STOPPED);
+  good(firn_sim_get_body(sim, 0, &after, &err), &err);
+  CHECK(before.force[1] != 0.0 && memcmp(&before, &after, sizeof before) == 0);
+  CHECK(firn_sim_body_name(sim, 2) == NULL && strcmp(firn_sim_body_name(sim, 1), "plate") == 0);
+  firn_sim_destroy(&sim);
+  firn_scene_destroy(&scene);
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return access(path, F_OK) == 0;
+}
+
+/* A hook that stops its caller on a frame keeps no file from being written, and a checkpoint that it asks for
+ * is there. A finished run gets no files any more. */
+static void test_files(void)
+{
+  char folder[64] = "/tmp/firn_interface_XXXXXX", output[96];
+  const char *const overrides[] = {output};
+  struct firn_options options = FIRN_OPTIONS_INIT;
+  struct firn_error err = {0};
+  struct firn_sim *sim = NULL;
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) CHECK(mkdtemp(folder) != NULL);
+  MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+  snprintf(output, sizeof output, "output.folder=%s", folder);
+  struct firn_scene *scene = parse(overrides, 1);
+  options.writes = 1;
+  options.threads = 1;
+  good(firn_sim_create(&sim, MPI_COMM_WORLD, scene, &options, &err), &err);
+  calls = 0;
+  firn_sim_set_hooks(sim, NULL, stop_on_frame, &calls);
+  CHECK(firn_sim_advance_to_end(sim, &err) == FIRN_STATUS_STOPPED && calls == 1);
+  CHECK(is_there(folder, "frames/frame_000001.h5"));
+  char newest[64];
+  struct firn_sim_info info;
+  firn_sim_get_info(sim, &info);
+  snprintf(newest, sizeof newest, "checkpoints/checkpoint_%010lld.h5", (long long)info.step);
+  CHECK(is_there(folder, newest));
+  CHECK(firn_sim_advance_to_end(sim, &err) == FIRN_STATUS_STOPPED && calls == 2);
+  CHECK(is_there(folder, "frames/frame_000002.h5"));
+  good(firn_sim_end(sim, &err), &err);
+  firn_sim_destroy(&sim);
+  options.restart = "auto";
+  good(firn_sim_create(&sim, MPI_COMM_WORLD, scene, &options, &err), &err);
+  CHECK(firn_sim_write_checkpoint(sim, &err) == FIRN_STATUS_INPUT && strstr(err.text, "finished"));
+  CHECK(firn_sim_write_frame(sim, &err) == FIRN_STATUS_INPUT);
+  firn_sim_destroy(&sim);
+  firn_scene_destroy(&scene);
+  char command[96];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  if (rank == 0) CHECK(system(command) == 0);
+}
+
 int main(int argc, char **argv)
 {
   check_begin(&argc, &argv);
@@ -332,5 +534,9 @@ int main(int argc, char **argv)
   test_errors();
   test_sample();
   test_times();
+  test_one_rank_fails();
+  test_ids();
+  test_stops();
+  test_files();
   return check_end();
 }
