@@ -2,14 +2,14 @@
 # The static checks: what a reviewer would find by reading, found by a machine in seconds.
 #   tests/check.sh [BUILD [CHECK...]]   BUILD is a configured build folder, default build/release (its include paths are used);
 #                                       CHECK is one of format, headers, mpi, layers, leftovers,
-#                                       scripts, names, links, default all
+#                                       scripts, names, modules, links, default all
 # Every check prints its complaints as "file: reason"; the exit code is 1 if there was any. Warnings as errors
 # take longer and are a test of their own (tests/warnings.sh).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 build=${1:-build/release}
 checks=("${@:2}")
-[ ${#checks[@]} -gt 0 ] || checks=(format headers mpi layers leftovers scripts names links)
+[ ${#checks[@]} -gt 0 ] || checks=(format headers mpi layers leftovers scripts names modules links)
 # shellcheck source=tests/skip.sh
 . tests/skip.sh
 failures=$(mktemp) || exit 1
@@ -96,8 +96,9 @@ layer_of() {
     io/*) echo 7 ;;
     src/seeding/*) echo 8 ;;
     src/sim/*) echo 9 ;;
-    src/run/* | src/render/*) echo 10 ;;
-    src/commands/* | src/api/*) echo 11 ;;
+    src/render/* | src/predict/*) echo 10 ;;
+    src/study/* | src/run/*) echo 11 ;;
+    src/commands/* | src/api/*) echo 12 ;;
     *) complain "$1: in no folder of the layers" ;;
   esac
 }
@@ -149,6 +150,16 @@ check_names() {
   { sources '*.c' '*.h' | grep -v '^tests/'; pages; } | LC_ALL=C sort | xargs grep -n -o -H -E \
     '\b(src|io|decomposition|tests|docs|jobs)/[A-Za-z0-9_/-]+\.(c|h|md|sh|py|yml)\b' | while IFS=: read -r file line name; do
     [ -e "$name" ] || [ -e "src/$name" ] || complain "$file:$line: names $name, which does not exist"
+  done
+}
+
+# A base name is one module: two files share it only if they are its source and its header.
+check_modules() {
+  local name
+  find src decomposition io include \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) -type f |
+    sed 's/\.[a-z]*$//' | LC_ALL=C sort -u | sed 's|.*/||' | LC_ALL=C sort | uniq -d | while read -r name; do
+    complain "$name: files of this name are in several folders:" \
+      "$(find src decomposition io include -name "$name.*" | LC_ALL=C sort | paste -s -d ' ')"
   done
 }
 

@@ -8,7 +8,7 @@
 #define FIRN_IO_ANY_FILE_H
 
 #include "base/error.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 
 #include <hdf5.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/seal.h"
 #include "io/particles/writer.h"
+#include "io/run/seal.h"
 #include "material/models.h"
 
 #include <math.h>

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "decomposition/comm.h"
 #include "grid/particles.h"
-#include "io/particles/fence.h"
-#include "io/particles/totals.h"
+#include "io/run/fence.h"
+#include "io/run/totals.h"
 #include "io/scene/scene.h"
 
 #include <stdbool.h>

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "io/particles/checkpoint.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/seal.h"
 #include "io/particles/together.h"
+#include "io/run/seal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "io/file.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 #include "io/scene/scene.h"
 
 #include <stdarg.h>

@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "io/particles/frame.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/seal.h"
 #include "io/particles/together.h"
 #include "io/particles/unique_ids.h"
+#include "io/run/seal.h"
 
 #include <math.h>
 #include <string.h>

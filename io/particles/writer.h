@@ -15,8 +15,8 @@
 
 #include "base/error.h"
 #include "decomposition/comm.h"
-#include "io/particles/fence.h"
 #include "io/particles/hdf5.h"
+#include "io/run/fence.h"
 #include "io/scene/scene_writing.h"
 
 #include <stdbool.h>

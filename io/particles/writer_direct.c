@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "io/particles/seal.h"
 #include "io/particles/together.h"
+#include "io/run/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>

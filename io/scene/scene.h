@@ -12,7 +12,7 @@
 #include "io/scene/scene_checkpoint.h"
 #include "io/scene/scene_writing.h"
 #include "levelset/shape.h"
-#include "material/heat.h"
+#include "material/heat_law.h"
 #include "material/material.h"
 
 #include <stdbool.h>
@@ -177,9 +177,10 @@ struct scene {
                         */
   double tolerance;
   int max_iterations;
-  int flow_repeats;    /* of a solve in which particles with the operator `flow` create energy (sim/flow.h) */
-  bool slide;          /* nodes that slide on bodies are solved for along these; else bodies hold them */
-  bool gap;            /* bodies act once snow has reached their surface, not their nodes (bodies/gap.h) */
+  int flow_repeats; /* of a solve in which particles with the operator `flow` create energy (sim/flow_solve.h)
+                     */
+  bool slide;       /* nodes that slide on bodies are solved for along these; else bodies hold them */
+  bool gap;         /* bodies act once snow has reached their surface, not their nodes (bodies/gap.h) */
   bool whole_friction; /* by the normal impulse of the whole step, with a second solve (sim/friction.h) */
   bool jacobi;         /* it is preconditioned with the diagonal */
   bool pipelined;      /* the solve hides its sums behind its products (solver/cr.h) */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "io/assets/font.h"
 #include "io/file.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,13 +11,13 @@
 #include "base/timer.h"
 #include "base/version.h"
 #include "commands/commands.h"
+#include "commands/options.h"
 #include "decomposition/reduce.h"
 #include "io/file.h"
 #include "io/particles/frame.h"
-#include "run/calibrate.h"
+#include "io/scene/scene_report.h"
+#include "predict/calibrate.h"
 #include "run/launch.h"
-#include "run/options.h"
-#include "seeding/scene_report.h"
 #include "sim/sim.h"
 
 #include <errno.h>

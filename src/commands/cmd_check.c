@@ -2,13 +2,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "commands/commands.h"
+#include "commands/options.h"
 #include "decomposition/slabs.h"
-#include "run/calibrate.h"
+#include "io/scene/scene_doubts.h"
+#include "io/scene/scene_report.h"
+#include "predict/calibrate.h"
+#include "predict/time_model.h"
 #include "run/launch.h"
-#include "run/model.h"
-#include "run/options.h"
-#include "run/scene_doubts.h"
-#include "seeding/scene_report.h"
 #include "sim/first_sound.h"
 
 #include <getopt.h>

@@ -6,11 +6,11 @@
 #include "commands/commands.h"
 
 #include "base/memory.h"
+#include "commands/options.h"
 #include "io/file.h"
 #include "io/particles/any_file.h"
 #include "io/particles/frame_contacts.h"
 #include "io/particles/hdf5.h"
-#include "run/options.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -4,13 +4,13 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "commands/options.h"
 #include "io/file.h"
 #include "io/particles/export.h"
 #include "io/particles/frame.h"
 #include "render/sheet.h"
-#include "render/vdb.h"
+#include "render/trace/vdb.h"
 #include "run/launch.h"
-#include "run/options.h"
 
 #include <getopt.h>
 #include <stdio.h>

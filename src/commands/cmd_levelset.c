@@ -1,10 +1,10 @@
 /* `firn levelset`: keys of a body that deforms, for a scene's `levelset` shape. */
 #include "base/log.h"
 #include "commands/commands.h"
+#include "commands/options.h"
 #include "io/assets/levelset_keys.h"
 #include "io/particles/hdf5.h"
 #include "run/launch.h"
-#include "run/options.h"
 
 #include <getopt.h>
 #include <stdbool.h>

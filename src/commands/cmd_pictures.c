@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/vec.h"
+#include "commands/options.h"
 #include "kernels/crew.h"
-#include "render/sampler.h"
-#include "run/options.h"
+#include "render/trace/sampler.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/file.h"
-#include "render/run_plots.h"
+#include "render/plot/run_plots.h"
 #include "run/launch.h"
 
 #include <getopt.h>

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "commands/cmd_pictures.h"
+#include "commands/options.h"
 #include "render/sheet.h"
-#include "run/options.h"
 #include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -4,11 +4,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "commands/options.h"
 #include "decomposition/topology.h"
 #include "kernels/crew.h"
 #include "render/report.h"
 #include "run/launch.h"
-#include "run/options.h"
 
 #include <getopt.h>
 #include <stdio.h>

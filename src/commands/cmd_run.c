@@ -8,10 +8,10 @@
 #include "base/timer.h"
 #include "commands/cmd_run_preview.h"
 #include "commands/commands.h"
+#include "commands/options.h"
 #include "decomposition/topology.h"
-#include "io/particles/run_record.h"
+#include "io/run/run_yml.h"
 #include "run/launch.h"
-#include "run/options.h"
 #include "run/run.h"
 #include "run/watchdog.h"
 

@@ -3,9 +3,9 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "commands/commands.h"
+#include "commands/options.h"
 #include "io/scene/scene.h"
-#include "run/options.h"
-#include "run/study.h"
+#include "study/study.h"
 
 #include <getopt.h>
 #include <stdio.h>

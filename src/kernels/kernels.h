@@ -15,7 +15,7 @@
 #include "grid/grid.h"
 #include "grid/particles.h"
 #include "kernels/liquid.h"
-#include "material/heat.h"
+#include "material/heat_law.h"
 #include "material/models.h"
 #include "material/tangent.h"
 

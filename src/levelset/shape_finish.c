@@ -6,7 +6,7 @@
 #include "levelset/outline.h"
 #include "levelset/sdf.h"
 #include "levelset/shape.h"
-#include "levelset/volume.h"
+#include "levelset/shape_volume.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@ struct look {
   double cosine;     /* g, mean cosine of a scattering */
   double extinction; /* 1/m, at the density below */
   double density;    /* kg/m^3 */
-  bool mirrors;      /* its surface is smooth (render/surface.h) */
+  bool mirrors;      /* its surface is smooth (render/trace/surface.h) */
   int drops;         /* look of its loose drops; 0: its own */
 };
 

@@ -1,7 +1,7 @@
 #include "render/label.h"
 
 #include "render/letters.h"
-#include "render/palette.h"
+#include "render/preview/palette.h"
 #include "render/tone.h"
 
 #include <math.h>

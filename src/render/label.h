@@ -4,7 +4,7 @@
 
 #include "io/scene/scene.h"
 #include "render/image.h"
-#include "render/preview.h"
+#include "render/preview/preview.h"
 
 /* Time, or the caption unless it is NULL, in the lower left corner; for a preview also the mesh of the
  * ground, where there is ground, in the lower right, and where the snow has colours what they mean on the

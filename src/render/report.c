@@ -6,9 +6,9 @@
 #include "io/file.h"
 #include "io/particles/frame.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/run_record.h"
-#include "io/particles/table.h"
-#include "render/run_plots.h"
+#include "io/run/csv_table.h"
+#include "io/run/run_yml.h"
+#include "render/plot/run_plots.h"
 #include "render/shot.h"
 
 #include <math.h>

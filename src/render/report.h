@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "decomposition/comm.h"
-#include "render/picture.h"
+#include "render/trace/picture.h"
 
 struct report_options {
   const char *run;                     /* output folder */

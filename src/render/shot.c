@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "io/file.h"
-#include "io/particles/run_record.h"
+#include "io/run/run_yml.h"
 #include "io/scene/scene_files.h"
 #include "render/label.h"
 

@@ -8,8 +8,8 @@
 #include "decomposition/comm.h"
 #include "io/scene/scene.h"
 #include "render/image.h"
-#include "render/picture.h"
-#include "render/preview.h"
+#include "render/preview/preview.h"
+#include "render/trace/picture.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "run/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,14 +60,14 @@ int launch_threads(int asked)
 {
   const char *variable = getenv("OMP_NUM_THREADS");
   if (asked > 0 || !variable || !*variable) return asked;
-  char first[32];
-  int64_t count = 0;
-  snprintf(first, sizeof first, "%.*s", (int)strcspn(variable, ","), variable);
-  if (option_count("", first, 1, MAX_CHUNKS, &count, NULL))
+  char *end;
+  const long first = strtol(variable, &end, 10);
+  const int count = (*end && *end != ',') || first < 1 || first > MAX_CHUNKS ? 0 : (int)first;
+  if (!count)
     log_warn("OMP_NUM_THREADS is \"%s\", not a number from 1 to %d: ignored", variable, MAX_CHUNKS);
   else
-    log_info("OMP_NUM_THREADS asks for %d thread%s a rank", (int)count, count == 1 ? "" : "s");
-  return (int)count;
+    log_info("OMP_NUM_THREADS asks for %d thread%s a rank", count, count == 1 ? "" : "s");
+  return count;
 }
 
 bool launch_note(const struct comm *comm, const char *line)

@@ -9,8 +9,8 @@
 #include "io/particles/checkpoint.h"
 #include "io/particles/frame.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/run_folder.h"
-#include "io/particles/seal.h"
+#include "io/run/run_folder.h"
+#include "io/run/seal.h"
 #include "io/scene/scene_changes.h"
 #include "io/scene/scene_files.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "decomposition/comm.h"
-#include "io/particles/fence.h"
+#include "io/run/fence.h"
 #include "io/scene/scene.h"
 #include "sim/sim.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "decomposition/comm.h"
-#include "io/particles/csv_log.h"
-#include "io/particles/fence.h"
-#include "io/particles/history.h"
+#include "io/run/csv_log.h"
+#include "io/run/fence.h"
+#include "io/run/history.h"
 #include "io/scene/scene.h"
 #include "io/timeline_file.h"
 #include "run/pace.h"
@@ -135,7 +135,7 @@ void run_watch(void *context, const struct sim *sim); /* sim.monitor */
 void run_note_start(const struct run *run);
 int run_check_progress(const struct run *run, int64_t most, struct error *err);
 
-/* run_record.c: what it took, for programs. Collective. A record that cannot be written is a warning. */
+/* run_json_write.c: what it took, for programs. Collective. A record that cannot be written is a warning. */
 void run_write_record(const struct run *run);
 
 /* run_trace.c: spans of all threads. Collective but run_trace_step(). */

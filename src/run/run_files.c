@@ -12,11 +12,11 @@
 #include "io/particles/checkpoint.h"
 #include "io/particles/frame.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/run_folder.h"
-#include "io/particles/run_record.h"
-#include "io/particles/seal.h"
+#include "io/run/run_folder.h"
+#include "io/run/run_yml.h"
+#include "io/run/seal.h"
 #include "run/run.h"
-#include "sim/flow.h"
+#include "sim/flow_solve.h"
 #include "sim/probes.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/particles/checkpoint.h"
-#include "io/particles/run_folder.h"
-#include "run/record.h"
+#include "io/run/run_folder.h"
+#include "io/run/run_json.h"
 #include "run/run.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "base/timer.h"
 #include "base/version.h"
 #include "io/particles/together.h"
+#include "io/scene/scene_doubts.h"
 #include "run/run.h"
-#include "run/scene_doubts.h"
 
 #include <math.h>
 #include <stdio.h>

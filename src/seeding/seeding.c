@@ -15,9 +15,9 @@
 #include "base/vec.h"
 #include "io/particles/particle_file.h"
 #include "io/particles/unique_ids.h"
+#include "io/scene/window.h"
 #include "seeding/candidates.h"
 #include "seeding/variation.h"
-#include "seeding/window.h"
 
 #include <math.h>
 #include <string.h>

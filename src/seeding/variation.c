@@ -4,7 +4,8 @@
  * by its distance to the surface; or to the inside. A zone may be much thinner than whatever one would sample
  * the shape with, so none is sampled. Layers are measured in columns: what a column of snow has of each layer
  * is known from its length. Ranks share the columns, and the lengths are summed exactly. The shell is a shape
- * like others, and so is what is inside it: every rank measures their volumes as such (volume.h).
+ * like others, and so is what is inside it: every rank measures their volumes as such
+ * (levelset/shape_volume.h).
  *
  * Noise moves mass and stiffness about inside a zone; the zone keeps its mass. */
 #include "seeding/variation.h"
@@ -15,7 +16,7 @@
 #include "decomposition/reduce.h"
 #include "levelset/inside_map.h"
 #include "levelset/ray.h"
-#include "levelset/volume.h"
+#include "levelset/shape_volume.h"
 #include "seeding/noise.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What work costs, counted: the one measure by which cuts are chosen (balance.c) and times predicted
- * (run/model.h).
+ * (predict/time_model.h).
  *
  * In eighths of what a particle takes in one product of the solve, fitted to blocks and thin rods of 1 to 16
  * particles a cell: a step besides its solve, and one product of the solve. A tile is as dear as 14

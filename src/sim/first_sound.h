@@ -7,7 +7,7 @@
 #define FIRN_SIM_FIRST_SOUND_H
 
 #include "io/scene/scene.h"
-#include "seeding/scene_report.h"
+#include "io/scene/scene_report.h"
 
 /* Replaces the limit of sound in an estimate of the scene by that of its particles, if sound binds, the scene
  * does not tell it, and the snow is small enough to be seeded here (about a million particles). Starts no

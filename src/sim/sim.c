@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "io/particles/unique_ids.h"
 #include "io/scene/scene_changes.h"
-#include "seeding/scene_report.h"
+#include "io/scene/scene_report.h"
 #include "seeding/seeding.h"
 
 #include <math.h>
@@ -543,7 +543,7 @@ void sim_destroy(struct sim **sim)
   particles_destroy(&s->p);
   mem_free(s->leavers.particle);
   mem_free(s->flight.crowd);
-  window_free(&s->window, s->scene);
+  seed_samplings_destroy(&s->window.samplings, s->scene);
   sources_free(s);
   next_free(&s->next);
   reorder_free(&s->order);

@@ -17,12 +17,12 @@
 #include "grid/particles.h"
 #include "grid/reorder.h"
 #include "io/particles/checkpoint.h"
-#include "io/particles/totals.h"
+#include "io/run/totals.h"
 #include "io/scene/scene.h"
+#include "io/scene/window.h"
 #include "kernels/crew.h"
 #include "kernels/kernels.h"
-#include "seeding/window.h"
-#include "sim/heat.h"
+#include "sim/heat_step.h"
 #include "sim/instruments.h"
 #include "solver/cr.h"
 
@@ -50,7 +50,7 @@ struct step_report {
   double dt;       /* s */
   int iterations;  /* of the solver */
   int passes;      /* solves, with liquid: more than one finds out which cells push */
-  int repeats;     /* solves that were repeated (sim/flow.h) */
+  int repeats;     /* solves that were repeated (sim/flow_solve.h) */
   bool pass_limit; /* the last allowed solve was not looked at any more */
   int heat_iterations;
   int halvings;      /* how often this step was cut in two before it was accepted */

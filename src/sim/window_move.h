@@ -1,4 +1,4 @@
-/* The window's part of a step (seeding/window.h says where it is), and the numbers of the scene's snow.
+/* The window's part of a step (io/scene/window.h says where it is), and the numbers of the scene's snow.
  *
  * Snow that enters is numbered by its points. A checkpoint keeps the numbers that are used up, where the
  * window is, and what the points are. So a restart with another scene brings nothing in twice: the window

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "io/file.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 
 #include <hdf5.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "io/particles/checkpoint.h"
 #include "io/particles/hdf5.h"
 #include "io/particles/particle_file.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 
 #include <stdint.h>
 #include <stdio.h>

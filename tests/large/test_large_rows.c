@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/seal.h"
 #include "io/particles/writer.h"
+#include "io/run/seal.h"
 #include "support/check.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "io/file.h"
 #include "io/particles/checkpoint.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 #include "support/state.h"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include "io/particles/frame.h"
 #include "io/particles/frame_fields.h"
 #include "io/particles/hdf5.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 #include "support/check.h"
 #include "support/skip.h"
 

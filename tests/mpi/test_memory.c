@@ -2,7 +2,7 @@
  * on every number of ranks. The grid's part is six fields a node, four doubles each. */
 #include "base/memory.h"
 #include "io/scene/scene.h"
-#include "seeding/scene_report.h"
+#include "io/scene/scene_report.h"
 #include "sim/sim.h"
 #include "support/check.h"
 

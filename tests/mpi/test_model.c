@@ -2,7 +2,7 @@
  * shapes nearly as well as from its particles. */
 #include "base/memory.h"
 #include "decomposition/comm.h"
-#include "run/model.h"
+#include "predict/time_model.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * out); and errors that all ranks agree on. */
 #include "base/log.h"
 #include "base/rng.h"
-#include "render/picture.h"
+#include "render/trace/picture.h"
 #include "support/check.h"
 
 #include <math.h>

@@ -7,8 +7,8 @@
 #include "decomposition/reduce.h"
 #include "io/particles/unique_ids.h"
 #include "io/scene/scene.h"
+#include "io/scene/window.h"
 #include "seeding/seeding.h"
-#include "seeding/window.h"
 #include "support/check.h"
 
 #include <hdf5.h>

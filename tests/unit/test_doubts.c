@@ -1,8 +1,8 @@
 /* What `firn check` and `firn run` warn of: each doubt comes where it should, says what to change, and does
  * not come with the scene beside it that is sound. */
 #include "base/memory.h"
-#include "run/scene_doubts.h"
-#include "seeding/scene_report.h"
+#include "io/scene/scene_doubts.h"
+#include "io/scene/scene_report.h"
 #include "sim/first_sound.h"
 
 #include <setjmp.h>

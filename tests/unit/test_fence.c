@@ -1,7 +1,7 @@
 /* Generations: each start takes the next one, the older ones notice, and so does one whose folder is gone. */
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/particles/fence.h"
+#include "io/run/fence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include "io/particles/frame_fields.h"
 #include "io/scene/scene.h"
 #include "io/scene/scene_changes.h"
-#include "material/heat.h"
+#include "material/heat_law.h"
 
 #include <math.h>
 #include <setjmp.h>

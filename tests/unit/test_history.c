@@ -2,8 +2,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "io/file.h"
-#include "io/particles/csv_log.h"
-#include "io/particles/history.h"
+#include "io/run/csv_log.h"
+#include "io/run/history.h"
 #include "support/capture.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include "decomposition/comm.h"
 #include "decomposition/slabs.h"
 #include "grid/particles.h"
-#include "io/particles/seal.h"
+#include "io/run/seal.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -2,9 +2,9 @@
  * reads back, and what makes no sense is refused with a line that says what to change. */
 #include "base/memory.h"
 #include "io/scene/scene.h"
+#include "io/scene/scene_doubts.h"
+#include "io/scene/scene_report.h"
 #include "material/models.h"
-#include "run/scene_doubts.h"
-#include "seeding/scene_report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Numbers on the command line: what is taken, and that nothing else is. Instruction sets that are asked for.
  */
+#include "commands/options.h"
 #include "kernels/kernels.h"
 #include "run/launch.h"
-#include "run/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

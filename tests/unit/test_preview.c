@@ -8,10 +8,10 @@
 #include "material/look.h"
 #include "render/cloud.h"
 #include "render/image.h"
-#include "render/preview.h"
+#include "render/preview/preview.h"
+#include "render/preview/smooth.h"
 #include "render/raycast.h"
 #include "render/sheet.h"
-#include "render/smooth.h"
 
 #include <math.h>
 #include <png.h>

@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "io/particles/frame_fields.h"
 #include "io/scene/scene.h"
-#include "seeding/scene_report.h"
+#include "io/scene/scene_report.h"
 #include "support/skip.h"
 
 #include <glob.h>

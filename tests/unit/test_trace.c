@@ -4,11 +4,11 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "material/look.h"
-#include "render/film.h"
-#include "render/phase.h"
-#include "render/quick.h"
-#include "render/surface.h"
-#include "render/trace.h"
+#include "render/trace/film.h"
+#include "render/trace/phase.h"
+#include "render/trace/quick.h"
+#include "render/trace/surface.h"
+#include "render/trace/trace.h"
 
 #include <math.h>
 #include <setjmp.h>
