@@ -1,6 +1,7 @@
 /* Bodies and particles of the public interface. */
 #include "api/api.h"
 #include "base/memory.h"
+#include "material/models.h"
 #include "sim/drive.h"
 #include "sim/edit.h"
 #include "sim/sample.h"

@@ -16,8 +16,7 @@
 #include "grid/particles.h"
 #include "kernels/liquid.h"
 #include "material/heat_law.h"
-#include "material/models.h"
-#include "material/tangent.h"
+#include "material/material.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,6 +15,8 @@
 
 #include "kernels/kernels.h"
 #include "kernels/stencil_sizes.h"
+#include "material/models.h"
+#include "material/tangent.h"
 
 #define KERNEL(name)            KERNEL_NAME(name, FIRN_ISA)
 #define ALWAYS_INLINE           static inline __attribute__((always_inline))

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "io/particles/unique_ids.h"
+#include "material/models.h"
 #include "sim/settle.h"
 #include "sim/sources.h"
 

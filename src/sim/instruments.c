@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "bodies/contact.h"
 #include "decomposition/reduce.h"
+#include "material/models.h"
 #include "sim/probes.h"
 #include "sim/sim.h"
 

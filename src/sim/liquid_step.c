@@ -5,6 +5,7 @@
 #include "sim/liquid_step.h"
 
 #include "base/memory.h"
+#include "base/simd.h"
 #include "base/vec.h"
 #include "sim/sim.h"
 #include "solver/cr.h"

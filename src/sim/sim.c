@@ -13,6 +13,7 @@
 #include "io/particles/unique_ids.h"
 #include "io/scene/scene_changes.h"
 #include "io/scene/scene_report.h"
+#include "material/models.h"
 #include "seeding/seeding.h"
 
 #include <math.h>

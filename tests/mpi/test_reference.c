@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/scene/scene.h"
+#include "material/models.h"
 #include "sim/sim.h"
 #include "support/check.h"
 
