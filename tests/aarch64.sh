@@ -7,6 +7,7 @@
 # Ranks are started by this machine's mpirun, each an emulator of its own: both must be Open MPI of the same release.
 # Exit code 77 (skipped) without the compiler, the emulator, or a network.
 set -uo pipefail
+unset LD_PRELOAD # what tests load here is for this machine
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=tests/skip.sh
 . "$here/skip.sh"

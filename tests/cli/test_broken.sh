@@ -83,7 +83,7 @@ echo 'domain: {}' >"$made/locked.yml"
 chmod 000 "$made/locked.yml"
 if [ "$(id -u)" -eq 0 ]; then
   chmod 755 "$work" "$made" && chmod 777 .
-  as=(setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$work")
+  as=(setpriv --reuid=65534 --regid=65534 --clear-groups env -u LD_PRELOAD HOME="$work")
   cp "$firn" "$work/firn" && firn=$work/firn # the build folder may be root's alone
 fi
 check_alone "$made/locked.yml" locked.yml

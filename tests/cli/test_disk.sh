@@ -151,7 +151,7 @@ alone() { # FAULT CODE WORDS SETTINGS...
   local fault=$1 code=$2 words=$3
   shift 3
   rm -rf alone
-  FAULT=$fault LD_PRELOAD=$work/fail.so expect "$code" 2 alone.log "${arguments[@]}" --output alone "$@"
+  FAULT=$fault LD_PRELOAD=$work/fail.so${LD_PRELOAD:+:$LD_PRELOAD} expect "$code" 2 alone.log "${arguments[@]}" --output alone "$@"
   says alone.log "$words"
   [ "$(grep -c '^firn: [^0-9]' alone.log)" -le "${most:-1}" ] || { fail "more than one message" && show alone.log; }
   clean alone

@@ -22,7 +22,7 @@ expect 0 1 old.log old.yml --threads 1 --set time.end=0.01 --set checkpoint.step
 writers=(parallel_hdf5 direct)
 for w in 0 1; do # operations of rank r with writer w
   rm -rf counted
-  KILLER_UNDER=/counted KILLER_COUNT=$work/count LD_PRELOAD=$killer expect 0 3 count.log "${arguments[@]}" --set output.writer=${writers[w]} --output counted
+  KILLER_UNDER=/counted KILLER_COUNT=$work/count LD_PRELOAD=$killer${LD_PRELOAD:+:$LD_PRELOAD} expect 0 3 count.log "${arguments[@]}" --set output.writer=${writers[w]} --output counted
   same_run ref counted
   for r in 0 1 2; do operations[3 * w + r]=$(cat count.$r); done
   [ "${operations[3 * w]}" -gt 500 ] && [ "${operations[3 * w + 1]}" -gt 50 ] || fail "the killer counts ${operations[*]} operations on files"
@@ -62,7 +62,7 @@ strike() { # HOW RANKS ARGUMENTS...
     done
     [ -n "$at" ] || at="0:$((1 + (RANDOM * 32768 + RANDOM) % operations[3 * w])),"
     [[ $at != *,*, ]] || several=$((several + 1))
-    KILLER_UNDER=/out KILLER_AT=$at LD_PRELOAD=$killer start "$ranks" kill.log "$@" --output "$work/out"
+    KILLER_UNDER=/out KILLER_AT=$at LD_PRELOAD=$killer${LD_PRELOAD:+:$LD_PRELOAD} start "$ranks" kill.log "$@" --output "$work/out"
   else
     start "$ranks" kill.log "$@" --output out
     wait_started "$launcher" kill.log
