@@ -36,17 +36,6 @@ struct machine {
   struct core_set cores;
 };
 
-int binding_by_name(const char *name, enum binding *out, struct error *err)
-{
-  static const char *const names[] = {"auto", "core", "none"};
-  for (int k = 0; k < 3; k++)
-    if (strcmp(name, names[k]) == 0) {
-      *out = (enum binding)k;
-      return FIRN_OK;
-    }
-  return error_set(err, FIRN_EINPUT, "run: --bind takes auto, core or none, not \"%s\"", name);
-}
-
 static void machine_add(struct machine *m, hwloc_obj_t core, hwloc_const_cpuset_t allowed)
 {
   hwloc_cpuset_t mine = hwloc_bitmap_alloc();

@@ -10,8 +10,6 @@ enum binding {
   BIND_NONE  /* as the launcher left it */
 };
 
-int binding_by_name(const char *name, enum binding *out, struct error *err);
-
 /* Collective. Sets comm->threads: `wanted`, or for 0 the cores that this rank may use: those that the
  * launcher or Slurm left it, shared out evenly among the ranks of a node that were left the same ones, and at
  * most SLURM_CPUS_PER_TASK. Places of OpenMP (OMP_PLACES and the like) count as the cores it may use. Then

@@ -32,8 +32,6 @@ page() { # NAME SUMMARY < HELP
     match($0, /^  [^ ]/) {
       text = substr($0, 3); gap = match(text, /  +/)
       item = gap ? substr(text, 1, gap - 1) : text; rest = gap ? substr(text, gap + RLENGTH) : ""
-      # A name of one word without a gap behind it, or with one space: "--trace-steps A,B only steps A to B".
-      if (!gap && match(text, /^--[a-z-]+ [^ ]+ /)) { item = substr(text, 1, RLENGTH - 1); rest = substr(text, RLENGTH + 1) }
       heading("OPTIONS"); print ".TP\n.B " escape(item); if (rest != "") print escape(rest)
       inside = 1; empty = 0; next
     }
@@ -53,31 +51,35 @@ done < <(summaries)
   printf '\\fBfirn\\-%s\\fR(1)\n' "${names[@]}" | paste -s -d '~' | sed 's/~/,\n/g'
 } >"$folder/firn.1"
 
-# Completion: commands, the options that a command's help names, the words that some of them take, and files.
-options() { # COMMAND
-  if [ "$1" = help ]; then
-    echo "${names[*]}"
-  else
-    "${firn[@]}" help "$1" | { grep -o -E -e '(^|[^a-z-])--[a-z][a-z-]*' || true; } | grep -o -e '--.*' | sort -u | paste -s -d ' '
-  fi
+# Completion: commands, the options of each, the words that some of them take ("--bind auto|core|none"), and files.
+options() { # COMMAND: each option, and behind it its words if it takes one of some
+  "${firn[@]}" help "$1" | sed -n -E 's/^  (-[a-z], )?(--[a-z][a-z-]*)( ([^ ]*))?.*/\2 \4/p' |
+    awk '{ n = split($2, words, "|"); gsub(/\|?[A-Z]+\|?/, "", $2); print $1 (n > 1 ? " " $2 : "") }'
+  echo --help
 }
 {
   cat <<END
 # bash completion for firn, made by packaging/manual.sh from the help of each command
 _firn() {
   local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} words=
-  case \$before in
-    --isa) words='portable avx2 avx512' ;;
-    --bind) words='core none auto' ;;
-    --progress) words='always never auto' ;;
-    --network) words='ethernet25 omnipath hdr slingshot' ;;
-  esac
   if [ "\$COMP_CWORD" -eq 1 ]; then
     words='${names[*]}'
-  elif [ -z "\$words" ]; then
-    case \${COMP_WORDS[1]} in
+  else
+    case "\${COMP_WORDS[1]} \$before" in
 END
-  for name in "${names[@]}"; do echo "      $name) words='$(options "$name" || true)' ;;"; done
+  for name in "${names[@]}"; do
+    options "$name" | sed -n -E "s/^(--[^ ]*) (.*)/      '$name \1') words='\2' ;;/p" | tr '|' ' '
+  done
+  cat <<'END'
+    esac
+  fi
+  if [ -z "$words" ]; then
+    case ${COMP_WORDS[1]} in
+END
+  for name in "${names[@]}"; do
+    if [ "$name" = help ]; then words=${names[*]}; else words=$(options "$name" | cut -d ' ' -f 1 | paste -s -d ' '); fi
+    echo "      $name) words='$words' ;;"
+  done
   cat <<'END'
     esac
   fi

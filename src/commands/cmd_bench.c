@@ -21,7 +21,6 @@
 #include "sim/sim.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,21 +28,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "usage: firn bench [--particles N]... [--repeat N] [--only TEXT] [--isa NAME] [--json FILE]\n"
-    "                  [--compare OLD.json] [--floor]\n"
+static const char head[] =
+    "usage: firn bench [OPTIONS]\n"
     "       mpirun -n RANKS firn bench ...\n"
     "\n"
     "Prints a table of every kernel and phase: particles per second on one core, and its time as a ratio\n"
     "to the bare transfer pair (P2G + G2P without material) measured in the same run.\n"
-    "\n"
-    "  --particles N     number of particles; may be given several times (100000 and 1000000)\n"
-    "  --repeat N        repetitions, of which the fastest counts (5)\n"
-    "  --only TEXT       only workloads whose name begins with TEXT: \"explicit flip\", \"semi\"\n"
-    "  --isa NAME        portable (sse2 or neon), avx2 or avx512\n"
-    "  --json FILE       write the figures to FILE too\n"
-    "  --compare FILE    show each figure beside that of an earlier --json\n"
-    "  --floor           ratios to a plainly written pair instead (particle after particle, dense grid)\n";
+    "\n";
 
 enum { MAX_SIZES = 16, MAX_ROWS = 1280 };
 
@@ -99,52 +90,54 @@ static int check_only(const char *only, struct error *err)
                    only);
 }
 
+static int take_particles(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  struct bench *b = into;
+  (void)row;
+  if (b->size_count == MAX_SIZES) return error_set(err, FIRN_EINPUT, "bench: at most %d sizes", MAX_SIZES);
+  return option_count("bench: --particles", text, 1, 2000000000, &b->sizes[b->size_count++], err);
+}
+
+static int take_only(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  ((struct bench *)into)->only = text;
+  return check_only(text, err);
+}
+
+static int take_isa(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return isa_by_name(text, &((struct bench *)into)->isa, err);
+}
+
+static const struct option_row option_rows[] = {
+    {"particles", "N", "number of particles; may be given several times (100000 and 1000000)",
+     OPTION_CALL(take_particles)},
+    {"repeat", "N", "repetitions, of which the fastest counts (5)",
+     OPTION_INT(struct bench, repeat, 1, 1000)},
+    {"only", "TEXT", "only workloads whose name begins with TEXT: \"explicit flip\", \"semi\"",
+     OPTION_CALL(take_only)},
+    {"isa", "portable|avx2|avx512", "instruction set; portable is sse2 or neon", OPTION_CALL(take_isa)},
+    {"json", "FILE", "write the figures to FILE too", OPTION_TEXT(struct bench, json)},
+    {"compare", "FILE", "show each figure beside that of an earlier --json",
+     OPTION_TEXT(struct bench, compare)},
+    {"floor", NULL, "ratios to a plainly written pair instead (particle after particle, dense grid)",
+     OPTION_FLAG(struct bench, plain)},
+};
+
+static const struct option_table known = {"bench", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
+
 static int read_options(int argc, char **argv, struct bench *b, struct error *err)
 {
-  enum { PARTICLES = 1000, REPEAT, ONLY, ISA, JSON, COMPARE, FLOOR, HELP };
-  static const struct option known[] = {{"particles", required_argument, NULL, PARTICLES},
-                                        {"repeat", required_argument, NULL, REPEAT},
-                                        {"only", required_argument, NULL, ONLY},
-                                        {"isa", required_argument, NULL, ISA},
-                                        {"json", required_argument, NULL, JSON},
-                                        {"compare", required_argument, NULL, COMPARE},
-                                        {"floor", no_argument, NULL, FLOOR},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
+  struct option_words words;
   b->isa = ISA_COUNT;
   b->repeat = 5;
-  optind = 1;
-  opterr = 0;
-  int code = FIRN_OK;
-  int64_t value = 0;
-  for (int c; !code && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-    switch (c) {
-    case PARTICLES:
-      if (b->size_count == MAX_SIZES)
-        return error_set(err, FIRN_EINPUT, "bench: at most %d sizes", MAX_SIZES);
-      code = option_count("bench: --particles", optarg, 1, 2000000000, &b->sizes[b->size_count++], err);
-      break;
-    case REPEAT:
-      code = option_count("bench: --repeat", optarg, 1, 1000, &value, err);
-      b->repeat = (int)value;
-      break;
-    case ONLY:
-      b->only = optarg;
-      code = check_only(optarg, err);
-      break;
-    case ISA: code = isa_by_name(optarg, &b->isa, err); break;
-    case JSON: b->json = optarg; break;
-    case COMPARE: b->compare = optarg; break;
-    case FLOOR: b->plain = true; break;
-    case HELP: b->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT,
-                       "bench: option \"%s\" is unknown or lacks its value; see firn help bench",
-                       argv[optind - 1]);
-    }
-  }
-  if (!code && optind != argc)
-    code = error_set(err, FIRN_EINPUT, "bench: takes no argument, found \"%s\"", argv[optind]);
+  int code = options_read(&known, argc, argv, b, &words, err);
+  b->help = words.help;
+  if (!code && !b->help && words.count > 0)
+    code = error_set(err, FIRN_EINPUT, "bench: takes no argument, found \"%s\"", words.word[0]);
   if (b->size_count == 0) {
     b->sizes[b->size_count++] = 100000;
     b->sizes[b->size_count++] = 1000000;
@@ -447,7 +440,7 @@ int cmd_bench(int argc, char **argv)
   struct error err = {0};
   int code = read_options(argc, argv, b, &err), exit_code = EXIT_SUCCESS;
   if (!code && b->help) {
-    fputs(usage, stdout);
+    options_help(&known);
   } else {
     comm_start(&b->comm, &argc, &argv);
     b->process = (int)getpid();

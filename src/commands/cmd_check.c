@@ -11,14 +11,12 @@
 #include "run/launch.h"
 #include "sim/first_sound.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char usage[] =
-    "usage: firn check SCENE.yml [--set KEY=VALUE]... [--json] [--ranks N [--threads N] [--per-node N]\n"
-    "                  [--machine FILE] [--network NAME]]\n"
+static const char head[] =
+    "usage: firn check SCENE.yml [OPTIONS]\n"
     "\n"
     "Validates the scene. Prints particles, active nodes, memory per rank, limits of the time step,\n"
     "number of steps, frames, disk space, and the time on one core from a short calibration.\n"
@@ -26,60 +24,57 @@ static const char usage[] =
     "Warns of input that is valid but probably not intended, and says what to change: unusual materials,\n"
     "snow inside a body or in other snow, bodies thinner than two cells or outside the domain,\n"
     "centimetres instead of metres, more memory than this machine has.\n"
-    "\n"
-    "  --set KEY=VALUE   override a key of the scene\n"
-    "  --json            print the same numbers and warnings as JSON; not with --ranks\n"
-    "  --ranks N         print what to request from the queue for N ranks: nodes, memory, hours\n"
-    "  --threads N       threads per rank (1, or as measured)\n"
-    "  --per-node N      ranks per node (as many as --ranks, or as measured)\n"
-    "  --machine FILE    the speed of the real machine, from firn model --save (default: that of one\n"
-    "                    core of an AMD EPYC, which is a guess)\n"
-    "  --network NAME    network between nodes: ethernet25, omnipath, hdr (default) or slingshot\n";
+    "\n";
 
 struct options {
   struct launch_options launch;
   int64_t ranks, threads, per_node; /* 0: not given */
   const char *machine;
   const struct model_link *link;
-  bool json;
-  int help;
+  bool json, help;
 };
+
+static int take_set(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return launch_add_override(&((struct options *)into)->launch, text, err);
+}
+
+static int take_network(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return model_read_link("check", text, &((struct options *)into)->link, err);
+}
+
+static const struct option_row option_rows[] = {
+    {"set", "KEY=VALUE", "override a key of the scene; may be given several times", OPTION_CALL(take_set)},
+    {"json", NULL, "print the same numbers and warnings as JSON; not with --ranks",
+     OPTION_FLAG(struct options, json)},
+    {"ranks", "N", "print what to request from the queue for N ranks: nodes, memory, hours",
+     OPTION_COUNT(struct options, ranks, 1, 1000000)},
+    {"threads", "N", "threads per rank (1, or as measured)",
+     OPTION_COUNT(struct options, threads, 1, MAX_CHUNKS)},
+    {"per-node", "N", "ranks per node (as many as --ranks, or as measured)",
+     OPTION_COUNT(struct options, per_node, 1, 100000)},
+    {"machine", "FILE",
+     "the speed of the real machine, from firn model --save (default: that of this machine, timed just now)",
+     OPTION_TEXT(struct options, machine)},
+    {"network", "ethernet25|omnipath|hdr|slingshot",
+     "network between nodes (default: as measured with --machine, else hdr)", OPTION_CALL(take_network)},
+};
+
+static const struct option_table known = {"check", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { SET = 1000, RANKS, THREADS, PER_NODE, MACHINE, NETWORK, JSON, HELP };
-  static const struct option known[] = {{"set", required_argument, NULL, SET},
-                                        {"ranks", required_argument, NULL, RANKS},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"per-node", required_argument, NULL, PER_NODE},
-                                        {"machine", required_argument, NULL, MACHINE},
-                                        {"network", required_argument, NULL, NETWORK},
-                                        {"json", no_argument, NULL, JSON},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
-  *o = (struct options){.help = 0};
-  optind = 1;
-  opterr = 0;
-  int code = FIRN_OK;
-  for (int c; !code && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-    switch (c) {
-    case SET: code = launch_add_override(&o->launch, optarg, err); break;
-    case RANKS: code = option_count("check: --ranks", optarg, 1, 1000000, &o->ranks, err); break;
-    case THREADS: code = option_count("check: --threads", optarg, 1, MAX_CHUNKS, &o->threads, err); break;
-    case PER_NODE: code = option_count("check: --per-node", optarg, 1, 100000, &o->per_node, err); break;
-    case MACHINE: o->machine = optarg; break;
-    case NETWORK: code = model_read_link("check", optarg, &o->link, err); break;
-    case JSON: o->json = true; break;
-    case HELP: o->help = 1; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT,
-                       "check: option \"%s\" is unknown or lacks its value; see firn help check",
-                       argv[optind - 1]);
-    }
-  }
-  if (code) return code;
-  if (optind + 1 != argc) return error_set(err, FIRN_EINPUT, "check: give exactly one scene file");
-  o->launch.scene_path = argv[optind];
+  struct option_words words;
+  *o = (struct options){.help = false};
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  if (words.count != 1) return error_set(err, FIRN_EINPUT, "check: give exactly one scene file");
+  o->launch.scene_path = words.word[0];
   if (o->json && o->ranks) return error_set(err, FIRN_EINPUT, "check: --json is not for --ranks");
   if (!o->ranks && (o->threads || o->per_node || o->machine || o->link))
     return error_set(err, FIRN_EINPUT,
@@ -253,7 +248,7 @@ int cmd_check(int argc, char **argv)
   struct scene *scene = NULL;
   int code = read_options(argc, argv, &options, &err);
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   if (!code) code = scene_file_text(&text, options.launch.scene_path, &err);

@@ -12,7 +12,6 @@
 #include "io/particles/frame_contacts.h"
 #include "io/particles/hdf5.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,15 +20,26 @@
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 
-static const char usage[] =
+static const char head[] =
     "usage: firn diff [--tolerance R] A B\n"
     "\n"
     "Compares two frames or states by particle id, or two folders frame by frame. For each field that is\n"
     "not bitwise equal it prints how many values differ and the largest difference, both absolute and\n"
     "relative to the largest value of the field. The exit code is 0 if all is equal, 1 if not, and 2 if\n"
     "a file cannot be read.\n"
-    "\n"
-    "  --tolerance R  accept differences up to R times the largest value of a field\n";
+    "\n";
+
+struct options {
+  double tolerance; /* negative: bitwise */
+};
+
+static const struct option_row option_rows[] = {
+    {"tolerance", "R", "accept differences up to R times the largest value of a field",
+     OPTION_NOT_NEGATIVE(struct options, tolerance)},
+};
+
+static const struct option_table known = {"diff", head, option_rows, sizeof option_rows / sizeof *option_rows,
+                                          NULL};
 
 struct pair {
   const struct any_file *a, *b;
@@ -382,27 +392,20 @@ static int complain(const char *text)
 
 int cmd_diff(int argc, char **argv)
 {
-  static const struct option options[] = {
-      {"help", no_argument, NULL, 'h'}, {"tolerance", required_argument, NULL, 't'}, {0}};
-  double tolerance = -1.0;
+  struct options o = {.tolerance = -1.0};
+  struct option_words words;
   struct error err = {.code = FIRN_OK};
-  opterr = 0;
-  optind = 1;
-  for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-    if (option == 'h') {
-      fputs(usage, stdout);
-      return SAME;
-    }
-    if (option == '?')
-      return complain("diff knows no such option, or it lacks its value; 'firn help diff' tells more");
-    if (option_not_negative("diff: --tolerance", optarg, &tolerance, &err)) return complain(err.text);
+  if (options_read(&known, argc, argv, &o, &words, &err)) return complain(err.text);
+  if (words.help) {
+    options_help(&known);
+    return SAME;
   }
-  if (argc - optind != 2) return complain("diff needs two files or two folders; 'firn help diff' tells more");
-  const char *a = argv[optind], *b = argv[optind + 1];
+  if (words.count != 2) return complain("diff needs two files or two folders; see firn help diff");
+  const char *a = words.word[0], *b = words.word[1];
   int result;
   if (file_is_folder(a) && file_is_folder(b))
-    result = compare_folders(a, b, tolerance, &err);
+    result = compare_folders(a, b, o.tolerance, &err);
   else
-    result = compare_files(a, b, tolerance, &err);
+    result = compare_files(a, b, o.tolerance, &err);
   return result == TROUBLE ? complain(err.text) : result;
 }

@@ -12,22 +12,18 @@
 #include "render/trace/vdb.h"
 #include "run/launch.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
+static const char head[] =
     "usage: firn export FRAME -o OUT.ply|.vtp|.csv|.npz|.vdb\n"
     "       firn export FRAME... --each PATTERN\n"
     "\n"
     "Writes particles for other programs. The suffix selects the format: PLY (Houdini, Blender), VTP\n"
     "(ParaView), CSV and NPZ (NumPy) have all fields of the frame. VDB has density and velocity on a\n"
     "grid (Houdini, Blender's Cycles). ParaView needs no export: it reads the .xdmf beside the frames.\n"
-    "\n"
-    "  -o, --output FILE     the file to write\n"
-    "  --each PATTERN        write one file per frame, such as houdini/snow_%04d.ply\n"
-    "  --voxel M             edge of a voxel in m, for .vdb (half a cell of the simulation)\n";
+    "\n";
 
 struct options {
   const char *output, *each;
@@ -48,33 +44,26 @@ static const struct {
                {".vdb", " BDV", NULL}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
+static const struct option_row option_rows[] = {
+    {"output", "FILE", "the file to write", 'o', OPTION_TEXT(struct options, output)},
+    {"each", "PATTERN", "write one file per frame, such as houdini/snow_%04d.ply",
+     OPTION_TEXT(struct options, each)},
+    {"voxel", "M", "edge of a voxel in m, for .vdb (half a cell of the simulation)",
+     OPTION_POSITIVE(struct options, voxel)},
+};
+
+static const struct option_table known = {"export", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
+
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { OUTPUT = 'o', EACH = 256, VOXEL, HELP };
-  static const struct option known[] = {{"output", required_argument, NULL, OUTPUT},
-                                        {"each", required_argument, NULL, EACH},
-                                        {"voxel", required_argument, NULL, VOXEL},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
-  int letter;
+  struct option_words words;
   *o = (struct options){.voxel = 0.0};
-  optind = 0;
-  opterr = 0;
-  while ((letter = getopt_long(argc, argv, ":o:", known, NULL)) != -1) {
-    switch (letter) {
-    case OUTPUT: o->output = optarg; break;
-    case EACH: o->each = optarg; break;
-    case VOXEL:
-      if (option_positive("--voxel", optarg, &o->voxel, err)) return err->code;
-      break;
-    case HELP: o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT, "option '%s' is unknown or lacks its value; see 'firn help export'",
-                       argv[optind - 1]);
-    }
-  }
-  o->frames = argv + optind;
-  o->count = argc - optind;
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  o->frames = words.word;
+  o->count = words.count;
   if (o->count == 0) return error_set(err, FIRN_EINPUT, "no frame given; try 'firn help export'");
   if (!o->output == !o->each)
     return error_set(err, FIRN_EINPUT, "give a file to write to, -o OUT.ply, or a pattern with --each");
@@ -149,7 +138,7 @@ int cmd_export(int argc, char **argv)
   struct error err = {.code = FIRN_OK};
   int code = read_options(argc, argv, &options, &err);
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   if (!code) code = write_all(&options, &err);

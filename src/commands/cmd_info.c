@@ -4,11 +4,11 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "commands/options.h"
 #include "io/particles/any_file.h"
 #include "io/particles/frame_contacts.h"
 #include "io/particles/hdf5.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,16 +17,28 @@
 
 enum { LONG_TEXT = 80, LONG_LIST = 16 };
 
-static const char usage[] =
+static const char head[] =
     "usage: firn info [--scene | --resolved | --json] FILE...\n"
     "\n"
     "Prints the attributes of a frame, state or particle file, the number, extent and mass of its\n"
     "particles, and each field with its type, unit, minimum and maximum.\n"
-    "\n"
-    "  --scene     print only the text of the scene that the file comes from\n"
-    "  --resolved  print only that scene with all its defaults\n"
-    "  --json      print the same numbers as JSON: a list with one object per file, without texts of\n"
-    "              several lines\n";
+    "\n";
+
+struct options {
+  bool scene, resolved, json;
+};
+
+static const struct option_row option_rows[] = {
+    {"scene", NULL, "print only the text of the scene that the file comes from",
+     OPTION_FLAG(struct options, scene)},
+    {"resolved", NULL, "print only that scene with all its defaults", OPTION_FLAG(struct options, resolved)},
+    {"json", NULL,
+     "print the same numbers as JSON: a list with one object per file, without texts of several lines",
+     OPTION_FLAG(struct options, json)},
+};
+
+static const struct option_table known = {"info", head, option_rows, sizeof option_rows / sizeof *option_rows,
+                                          NULL};
 
 static void print_text_attribute(hid_t object, const char *name)
 {
@@ -259,44 +271,34 @@ static int complain(const char *text)
 
 int cmd_info(int argc, char **argv)
 {
-  static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                          {"scene", no_argument, NULL, 's'},
-                                          {"resolved", no_argument, NULL, 'r'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {0}};
-  const char *attribute = NULL;
-  bool as_json = false;
-  struct json json = {0};
-  opterr = 0;
-  optind = 1;
-  for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-    if (option == 'h') {
-      fputs(usage, stdout);
-      return 0;
-    }
-    if (option == '?') return complain("info knows no such option; 'firn help info' tells more");
-    if (attribute || as_json) return complain("info takes one of --scene and --resolved, or --json, once");
-    as_json = option == 'j';
-    if (!as_json) attribute = option == 's' ? "scene" : "scene_resolved";
-  }
-  if (optind == argc) return complain("info needs a file; 'firn help info' tells more");
-  int code = FIRN_OK;
+  struct options o = {.scene = false};
+  struct option_words words;
   struct error err = {.code = FIRN_OK};
+  struct json json = {0};
+  if (options_read(&known, argc, argv, &o, &words, &err)) return complain(err.text);
+  if (words.help) {
+    options_help(&known);
+    return 0;
+  }
+  if (o.scene + o.resolved + o.json > 1) return complain("info takes one of --scene, --resolved and --json");
+  if (words.count == 0) return complain("info needs a file; see firn help info");
+  const char *attribute = o.scene ? "scene" : o.resolved ? "scene_resolved" : NULL;
+  int code = FIRN_OK;
   struct hdf5_silence silence;
   hdf5_silence_begin(&silence);
-  if (as_json) json_open(&json, NULL, '[');
-  for (int k = optind; k < argc && code == FIRN_OK; k++) {
+  if (o.json) json_open(&json, NULL, '[');
+  for (int k = 0; k < words.count && code == FIRN_OK; k++) {
     struct any_file *state = NULL;
-    code = any_file_open(&state, argv[k], true, &err);
-    if (code == FIRN_OK && as_json)
+    code = any_file_open(&state, words.word[k], true, &err);
+    if (code == FIRN_OK && o.json)
       code = add_state(&json, state, &err);
     else if (code == FIRN_OK)
       code = attribute ? print_text(state, attribute, &err) : print_state(state, &err);
     any_file_close(&state);
   }
   hdf5_silence_end(&silence);
-  if (as_json) json_close(&json, ']');
-  if (as_json && !code) puts(json.text);
+  if (o.json) json_close(&json, ']');
+  if (o.json && !code) puts(json.text);
   mem_free(json.text);
   return code == FIRN_OK ? 0 : complain(err.text);
 }

@@ -6,30 +6,37 @@
 #include "io/particles/hdf5.h"
 #include "run/launch.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
+static const char head[] =
     "usage: firn levelset -o KEYS.h5 SKELETON.yml\n"
     "       firn levelset -o KEYS.h5 --spacing H --rate R [--scale S] MESH...\n"
     "\n"
     "Makes level-set keys for a deforming body of a scene: grids of distance and velocity at key times.\n"
     "The input is an animated skeleton of capsules, or a sequence of meshes (.obj, .stl, .ply) with the\n"
     "same vertices and faces. mpirun shares the work.\n"
-    "\n"
-    "  -o, --output KEYS.h5  the file to write\n"
-    "  --spacing H           spacing of the grids in m (a skeleton file has its own)\n"
-    "  --rate R              meshes per second; the first is at time 0\n"
-    "  --scale S             m per unit of the meshes (1); not for a skeleton, which is in metres\n";
+    "\n";
 
 struct options {
   const char *output, *skeleton;
   struct mesh_sequence meshes;
   bool help;
 };
+
+static const struct option_row option_rows[] = {
+    {"output", "KEYS.h5", "the file to write", 'o', OPTION_TEXT(struct options, output)},
+    {"spacing", "H", "spacing of the grids in m (a skeleton file has its own)",
+     OPTION_POSITIVE(struct options, meshes.spacing)},
+    {"rate", "R", "meshes per second; the first is at time 0", OPTION_POSITIVE(struct options, meshes.rate)},
+    {"scale", "S", "m per unit of the meshes (1); not for a skeleton, which is in metres",
+     OPTION_POSITIVE(struct options, meshes.scale)},
+};
+
+static const struct option_table known = {"levelset", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
 
 static bool has_suffix(const char *path, const char *suffix)
 {
@@ -60,31 +67,14 @@ static int check_options(struct options *o, struct error *err)
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { SPACING = 1000, RATE, SCALE, HELP };
-  static const struct option known[] = {
-      {"output", required_argument, NULL, 'o'}, {"spacing", required_argument, NULL, SPACING},
-      {"rate", required_argument, NULL, RATE},  {"scale", required_argument, NULL, SCALE},
-      {"help", no_argument, NULL, HELP},        {NULL, 0, NULL, 0}};
+  struct option_words words;
   *o = (struct options){0};
-  optind = 0;
-  opterr = 0;
-  int code = FIRN_OK;
-  for (int c; !code && (c = getopt_long(argc, argv, "o:", known, NULL)) != -1;) {
-    switch (c) {
-    case 'o': o->output = optarg; break;
-    case SPACING: code = option_positive("levelset: --spacing", optarg, &o->meshes.spacing, err); break;
-    case RATE: code = option_positive("levelset: --rate", optarg, &o->meshes.rate, err); break;
-    case SCALE: code = option_positive("levelset: --scale", optarg, &o->meshes.scale, err); break;
-    case HELP: o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT,
-                       "levelset: option \"%s\" is unknown or lacks its value; see firn help levelset",
-                       argv[optind - 1]);
-    }
-  }
-  o->meshes.path = argv + optind;
-  o->meshes.count = argc - optind;
-  return code ? code : check_options(o, err);
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  o->meshes.path = words.word;
+  o->meshes.count = words.count;
+  return check_options(o, err);
 }
 
 int cmd_levelset(int argc, char **argv)
@@ -94,7 +84,7 @@ int cmd_levelset(int argc, char **argv)
   struct comm comm;
   int code = read_options(argc, argv, &options, &err);
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   comm_start(&comm, &argc, &argv);

@@ -13,41 +13,20 @@
 #include "run/launch.h"
 #include "sim/first_sound.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: firn model SCENE.yml [--set KEY=VALUE]... [--ranks LIST] [--threads N] [--per-node N]\n"
-    "                  [--network NAME | --latency S --bandwidth B] [--particles N] [--weak]\n"
-    "                  [--iterations N] [--pipelined] [--machine FILE] [--csv FILE] [--plot NAME]\n"
-    "       mpirun -n RANKS firn model SCENE.yml [--save FILE] [--steps N] [--fit] ...\n"
+static const char head[] =
+    "usage: firn model SCENE.yml [OPTIONS]\n"
+    "       mpirun -n RANKS firn model SCENE.yml [OPTIONS]\n"
     "\n"
     "Predicts the time per step, what it is spent on, and the memory, for other numbers of ranks and\n"
     "threads. It measures the speed of some steps of the scene and the network between its ranks, or\n"
     "reads both from a file that --save wrote. Start it on a full node, with as many ranks and threads\n"
     "as the runs will have there, because cores slow each other down.\n"
-    "\n"
-    "  --ranks LIST      numbers of ranks to predict (1,2,4,...,1024)\n"
-    "  --threads N       threads per rank (as measured)\n"
-    "  --per-node N      ranks per node (as measured)\n"
-    "  --network NAME    ethernet25, omnipath, hdr or slingshot between nodes, instead of the measured\n"
-    "                    network\n"
-    "  --latency S       any other network: seconds of a small message between nodes, and\n"
-    "  --bandwidth B     bytes/s of a large one\n"
-    "  --particles N     refine the cells until the scene has N particles\n"
-    "  --weak            one copy of the scene per rank, side by side (domain.copies)\n"
-    "  --iterations N    iterations of the solver per step (as measured)\n"
-    "  --pipelined       as if the scene had integrator.solver: pipelined\n"
-    "  --steps N         steps to measure (10, and at least two seconds unless the scene ends before)\n"
-    "  --fit             also print the speeds over that of the bare transfer pair, beside those that\n"
-    "                    firn check takes (start it on one rank)\n"
-    "  --save FILE       write the measured speeds to a file\n"
-    "  --machine FILE    read the speeds from a file and measure nothing\n"
-    "  --csv FILE        write the table for other programs\n"
-    "  --plot NAME       write NAME.svg and NAME.png: time, efficiency, and what limits it\n";
+    "\n";
 
 struct options {
   struct launch_options launch;
@@ -59,10 +38,56 @@ struct options {
   bool weak, pipelined, fit, help;
 };
 
-static int check_options(int argc, char **argv, struct options *o, struct error *err)
+static int take_set(void *into, const struct option_row *row, const char *text, struct error *err)
 {
-  if (optind + 1 != argc) return error_set(err, FIRN_EINPUT, "model: give exactly one scene file");
-  o->launch.scene_path = argv[optind];
+  (void)row;
+  return launch_add_override(&((struct options *)into)->launch, text, err);
+}
+
+static int take_network(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return model_read_link("model", text, &((struct options *)into)->link, err);
+}
+
+static const struct option_row option_rows[] = {
+    {"set", "KEY=VALUE", "override a key of the scene; may be given several times", OPTION_CALL(take_set)},
+    {"ranks", "LIST", "numbers of ranks to predict (1,2,4,...,1024)", OPTION_TEXT(struct options, ranks)},
+    {"threads", "N", "threads per rank (as measured)", OPTION_COUNT(struct options, threads, 1, MAX_CHUNKS)},
+    {"per-node", "N", "ranks per node (as measured)", OPTION_COUNT(struct options, per_node, 1, 100000)},
+    {"network", "ethernet25|omnipath|hdr|slingshot", "network between nodes, instead of the measured one",
+     OPTION_CALL(take_network)},
+    {"latency", "S", "any other network: seconds of a small message between nodes; with --bandwidth",
+     OPTION_POSITIVE(struct options, own.latency)},
+    {"bandwidth", "B", "bytes/s of a large message between nodes; with --latency",
+     OPTION_POSITIVE(struct options, own.bandwidth)},
+    {"particles", "N", "refine the cells until the scene has N particles",
+     OPTION_POSITIVE(struct options, particles)},
+    {"weak", NULL, "one copy of the scene per rank, side by side (domain.copies)",
+     OPTION_FLAG(struct options, weak)},
+    {"iterations", "N", "iterations of the solver per step (as measured)",
+     OPTION_NOT_NEGATIVE(struct options, iterations)},
+    {"pipelined", NULL, "as if the scene had integrator.solver: pipelined",
+     OPTION_FLAG(struct options, pipelined)},
+    {"steps", "N", "steps to measure (10, and at least two seconds unless the scene ends before)",
+     OPTION_COUNT(struct options, steps, 2, 1000000)},
+    {"fit", NULL,
+     "also print the speeds relative to the bare transfer pair, beside those that firn check takes (start it "
+     "on one rank)",
+     OPTION_FLAG(struct options, fit)},
+    {"save", "FILE", "write the measured speeds to a file", OPTION_TEXT(struct options, save)},
+    {"machine", "FILE", "read the speeds from a file and measure nothing",
+     OPTION_TEXT(struct options, machine)},
+    {"csv", "FILE", "write the table for other programs", OPTION_TEXT(struct options, csv)},
+    {"plot", "NAME", "write NAME.svg and NAME.png: time, efficiency, and what limits it",
+     OPTION_TEXT(struct options, plot)},
+};
+
+static const struct option_table known = {"model", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
+
+static int check_options(struct options *o, struct error *err)
+{
   if ((o->own.latency > 0.0) != (o->own.bandwidth > 0.0))
     return error_set(err, FIRN_EINPUT, "model: --latency and --bandwidth need each other");
   if (o->own.latency > 0.0 && o->link)
@@ -77,77 +102,15 @@ static int check_options(int argc, char **argv, struct options *o, struct error 
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum {
-    SET = 1000,
-    RANKS,
-    THREADS,
-    PER_NODE,
-    NETWORK,
-    LATENCY,
-    BANDWIDTH,
-    PARTICLES,
-    WEAK,
-    ITERATIONS,
-    PIPELINED,
-    STEPS,
-    FIT,
-    SAVE,
-    MACHINE,
-    CSV,
-    PLOT,
-    HELP
-  };
-  static const struct option known[] = {{"set", required_argument, NULL, SET},
-                                        {"ranks", required_argument, NULL, RANKS},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"per-node", required_argument, NULL, PER_NODE},
-                                        {"network", required_argument, NULL, NETWORK},
-                                        {"latency", required_argument, NULL, LATENCY},
-                                        {"bandwidth", required_argument, NULL, BANDWIDTH},
-                                        {"particles", required_argument, NULL, PARTICLES},
-                                        {"weak", no_argument, NULL, WEAK},
-                                        {"iterations", required_argument, NULL, ITERATIONS},
-                                        {"pipelined", no_argument, NULL, PIPELINED},
-                                        {"steps", required_argument, NULL, STEPS},
-                                        {"fit", no_argument, NULL, FIT},
-                                        {"save", required_argument, NULL, SAVE},
-                                        {"machine", required_argument, NULL, MACHINE},
-                                        {"csv", required_argument, NULL, CSV},
-                                        {"plot", required_argument, NULL, PLOT},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
+  struct option_words words;
   *o = (struct options){.ranks = "1,2,4,8,16,32,64,128,256,512,1024", .steps = 10, .iterations = -1.0};
   o->own.name = "given";
-  optind = 1;
-  opterr = 0;
-  int code = FIRN_OK;
-  for (int c; !code && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-    switch (c) {
-    case SET: code = launch_add_override(&o->launch, optarg, err); break;
-    case RANKS: o->ranks = optarg; break;
-    case THREADS: code = option_count("model: --threads", optarg, 1, MAX_CHUNKS, &o->threads, err); break;
-    case PER_NODE: code = option_count("model: --per-node", optarg, 1, 100000, &o->per_node, err); break;
-    case NETWORK: code = model_read_link("model", optarg, &o->link, err); break;
-    case LATENCY: code = option_positive("model: --latency", optarg, &o->own.latency, err); break;
-    case BANDWIDTH: code = option_positive("model: --bandwidth", optarg, &o->own.bandwidth, err); break;
-    case PARTICLES: code = option_positive("model: --particles", optarg, &o->particles, err); break;
-    case WEAK: o->weak = true; break;
-    case ITERATIONS: code = option_not_negative("model: --iterations", optarg, &o->iterations, err); break;
-    case PIPELINED: o->pipelined = true; break;
-    case STEPS: code = option_count("model: --steps", optarg, 2, 1000000, &o->steps, err); break;
-    case FIT: o->fit = true; break;
-    case SAVE: o->save = optarg; break;
-    case MACHINE: o->machine = optarg; break;
-    case CSV: o->csv = optarg; break;
-    case PLOT: o->plot = optarg; break;
-    case HELP: o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT,
-                       "model: option \"%s\" is unknown or lacks its value; see firn help model",
-                       argv[optind - 1]);
-    }
-  }
-  return code ? code : check_options(argc, argv, o, err);
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  if (words.count != 1) return error_set(err, FIRN_EINPUT, "model: give exactly one scene file");
+  o->launch.scene_path = words.word[0];
+  return check_options(o, err);
 }
 
 /* --- measuring
@@ -427,7 +390,7 @@ int cmd_model(int argc, char **argv)
   struct error err = {0};
   int code = read_options(argc, argv, &options, &err), exit_code = EXIT_SUCCESS;
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   struct comm comm;

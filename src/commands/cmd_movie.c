@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char usage[] =
+static const char help_head[] =
     "usage: firn movie RUN -o OUT.mp4 [OPTIONS]\n"
     "       mpirun -n RANKS firn movie ...\n"
     "\n"
@@ -341,8 +341,7 @@ int cmd_movie(int argc, char **argv)
   struct film_set set = {.options = NULL};
   int code = picture_args_read(argc, argv, PICTURE_MOVIE, &args, &err);
   if (!code && args.help) {
-    fputs(usage, stdout);
-    picture_args_help(PICTURE_MOVIE);
+    picture_args_help(PICTURE_MOVIE, help_head);
     return EXIT_SUCCESS;
   }
   set.options = args.signature;

@@ -7,7 +7,6 @@
 #include "kernels/crew.h"
 #include "render/trace/sampler.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +55,6 @@ enum option_id {
   SEED,
   THREADS,
   QUIET,
-  HELP,
   OPTIONS
 };
 
@@ -66,7 +64,7 @@ struct entry {
 };
 
 static const struct entry entries[OPTIONS] = {
-    [OUTPUT] = {"output", "FILE", "the file to write; also -o", ANY},
+    [OUTPUT] = {"output", "FILE", "the file to write", ANY},
     [SIZE] = {"size", "WxH", "pixels of each picture (1280x720; 640x360 on a sheet of several)", ANY},
     [COLUMNS] = {"columns", "N", "pictures side by side on a sheet", STILL},
     [EACH] = {"each", "PATTERN", "write one file per frame, such as pictures/%04d.png", STILL},
@@ -78,7 +76,7 @@ static const struct entry entries[OPTIONS] = {
     [TARGET] = {"target", "X,Y,Z", "point that the camera looks at (m)", ANY},
     [FOV] = {"fov", "DEGREES", "vertical field of view", ANY},
     [SUN] = {"sun", "X,Y,Z", "direction towards the sun", ANY},
-    [SKY] = {"sky", "WORD", "clear, overcast or gradient", TRACED},
+    [SKY] = {"sky", "clear|overcast|gradient", "the sky", TRACED},
     [TURBIDITY] = {"turbidity", "T", "haze of a clear sky, 1.7 to 10 (3)", TRACED},
     [SCENE] = {"scene", "FILE", "take bodies, gravity, camera and sun from this scene", ANY},
     [COLOR] = {"color", "WORD",
@@ -104,25 +102,14 @@ static const struct entry entries[OPTIONS] = {
                  "part of the time between frames that the shutter is open, for motion blur (0)", TRACED},
     [SLICES] = {"slices", "N", "moments of the snow while the shutter is open, 1 to 16 (4)", TRACED},
     [EXPOSURE] = {"exposure", "STOPS", "exposure correction in stops (0)", TRACED},
-    [CURVE] = {"curve", "WORD", "filmic (default) or standard", TRACED},
+    [CURVE] = {"curve", "filmic|standard", "tone curve of the picture (filmic)", TRACED},
     [NO_DENOISE] = {"no-denoise", NULL, "do not remove noise", TRACED},
     [SIMILAR] = {"similarity", "N",
                  "scatterings until the phase function is taken as isotropic (10); -1: never", TRACED},
     [SEED] = {"seed", "N", "seed of the random numbers (1)", TRACED},
     [THREADS] = {"threads", "N", "threads per rank (as the machine suggests)", TRACED},
     [QUIET] = {"quiet", NULL, "print only warnings", TRACED},
-    [HELP] = {"help", NULL, "print this help", ANY},
 };
-
-void picture_args_help(enum picture_command command)
-{
-  for (int k = 0; k < OPTIONS; k++) {
-    char left[64];
-    if (!(entries[k].commands & (int)command) || k == HELP) continue;
-    snprintf(left, sizeof left, "--%s %s", entries[k].name, entries[k].value ? entries[k].value : "");
-    printf("  %-22s %s\n", left, entries[k].about);
-  }
-}
 
 static int parse_triple(enum option_id id, const char *text, double out[3], struct error *err)
 {
@@ -285,7 +272,6 @@ static int take(enum option_id id, const char *text, struct picture_args *a, str
   case APERTURE: return parse_number(id, text, 0.0, 1e6, &shot->aperture, err);
   case FOCUS: return parse_number(id, text, 1e-6, 1e9, &shot->focus, err);
   case QUIET: a->quiet = true; return FIRN_OK;
-  case HELP: a->help = true; return FIRN_OK;
   default: return take_trace(id, text, a, err);
   }
 }
@@ -337,38 +323,55 @@ static int check(struct picture_args *a, bool eye, bool target, enum picture_com
   return FIRN_OK;
 }
 
+/* What reading fills in; a row's `at` is its enum option_id. */
+struct reading {
+  struct picture_args *args;
+  bool given[OPTIONS];
+};
+
+static int take_row(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  struct reading *reading = into;
+  const enum option_id id = (enum option_id)row->at;
+  reading->given[id] = true;
+  const int code = take(id, text, reading->args, err);
+  return code ? code : sign(reading->args, id, text, err);
+}
+
+/* The entries of a command as rows; their number. */
+static int rows_of(enum picture_command command, struct option_row rows[OPTIONS])
+{
+  int count = 0;
+  for (int k = 0; k < OPTIONS; k++)
+    if (entries[k].commands & (int)command)
+      rows[count++] = (struct option_row){entries[k].name,          entries[k].value, entries[k].about,
+                                          k == OUTPUT ? 'o' : '\0', .at = (size_t)k,  OPTION_CALL(take_row)};
+  return count;
+}
+
+void picture_args_help(enum picture_command command, const char *head)
+{
+  struct option_row rows[OPTIONS];
+  const int count = rows_of(command, rows);
+  options_help(&(struct option_table){command_names[command], head, rows, count, NULL});
+}
+
 int picture_args_read(int argc, char **argv, enum picture_command command, struct picture_args *a,
                       struct error *err)
 {
-  struct option known[OPTIONS + 1];
-  int count = 0, letter, code = FIRN_OK;
-  bool given[OPTIONS] = {false};
+  struct option_row rows[OPTIONS];
+  const struct option_table known = {command_names[command], NULL, rows, rows_of(command, rows), NULL};
+  struct reading reading = {.args = a};
+  struct option_words words;
   memset(a, 0, sizeof *a);
-  memset(known, 0, sizeof known);
   a->trace = picture_defaults();
   a->sheet.shot.labels = command != PICTURE_RENDER;
   a->sheet.shot.aperture = a->sheet.shot.focus = -1.0;
-  for (int k = 0; k < OPTIONS; k++)
-    if (entries[k].commands & (int)command)
-      known[count++] =
-          (struct option){entries[k].name, entries[k].value ? required_argument : no_argument, NULL, 256 + k};
-  optind = 0; /* main may have parsed before us */
-  opterr = 0;
-  while (!code && (letter = getopt_long(argc, argv, ":o:", known, NULL)) != -1) {
-    if (letter == ':' || letter == '?')
-      return error_set(err, FIRN_EINPUT,
-                       letter == ':' ? "%s needs a value; 'firn help %s' lists the options"
-                                     : "unknown option '%s'; 'firn help %s' lists the options",
-                       argv[optind - 1], command_names[command]);
-    const enum option_id id = letter == 'o' ? OUTPUT : (enum option_id)(letter - 256);
-    code = take(id, optarg, a, err);
-    if (!code) code = sign(a, id, optarg, err);
-    given[id] = true;
-    if (a->help) return FIRN_OK;
-  }
-  if (code) return code;
-  a->sheet.shot.frames = argv + optind;
-  a->sheet.shot.frame_count = argc - optind;
+  const int code = options_read(&known, argc, argv, &reading, &words, err);
+  a->help = words.help;
+  if (code || a->help) return code;
+  a->sheet.shot.frames = words.word;
+  a->sheet.shot.frame_count = words.count;
   if (command == PICTURE_RENDER || a->traced) a->sheet.shot.trace = &a->trace;
-  return check(a, given[EYE], given[TARGET], command, err);
+  return check(a, reading.given[EYE], reading.given[TARGET], command, err);
 }

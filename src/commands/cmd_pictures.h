@@ -22,7 +22,7 @@ struct picture_args {
 int picture_args_read(int argc, char **argv, enum picture_command command, struct picture_args *args,
                       struct error *err);
 
-/* For the usage text: the options of a command, a line each. */
-void picture_args_help(enum picture_command command);
+/* Prints the help of a command: `head`, and its options. */
+void picture_args_help(enum picture_command command, const char *head);
 
 #endif

@@ -4,32 +4,29 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "commands/options.h"
 #include "io/file.h"
 #include "render/plot/run_plots.h"
 #include "run/launch.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: firn plot RUN... -o OUT.svg [--only LIST] [--over time|step]\n"
+static const char head[] =
+    "usage: firn plot RUN... -o OUT.svg [OPTIONS]\n"
     "\n"
     "Plots the history of a run (its output folder, or a history.csv): energy, momentum, speed, step\n"
     "length, iterations, particles, wall time by phase and imbalance. The energy budget and forces on\n"
     "bodies are added if the scene records them. Several runs are compared, one line each. The suffix\n"
     "of the output selects SVG or PNG.\n"
-    "\n"
-    "  -o, --output OUT      the file to write, .svg or .png\n"
-    "  --only LIST           only these plots, separated by commas: energy, momentum, speed, step,\n"
-    "                        iterations, particles, phases, imbalance, budget, forces\n"
-    "  --over WORD           horizontal axis: time (simulated, the default) or step\n";
+    "\n";
 
 struct options {
   const char *output;
   unsigned wanted;
-  bool by_step, help;
+  int by_step; /* the word of --over */
+  bool help;
   char **runs;
   int count;
 };
@@ -53,38 +50,37 @@ static int read_list(const char *text, unsigned *wanted, struct error *err)
   return code;
 }
 
+static int take_only(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return read_list(text, &((struct options *)into)->wanted, err);
+}
+
+static const struct option_row option_rows[] = {
+    {"output", "OUT", "the file to write, .svg or .png", 'o', OPTION_TEXT(struct options, output)},
+    {"only", "LIST",
+     "only these plots, separated by commas: energy, momentum, speed, step, iterations, particles, phases, "
+     "imbalance, budget, forces",
+     OPTION_CALL(take_only)},
+    {"over", "time|step", "horizontal axis: simulated time (default) or step",
+     OPTION_WORD(struct options, by_step)},
+};
+
+static const struct option_table known = {"plot", head, option_rows, sizeof option_rows / sizeof *option_rows,
+                                          NULL};
+
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { OUTPUT = 'o', ONLY = 256, OVER, HELP };
-  static const struct option known[] = {{"output", required_argument, NULL, OUTPUT},
-                                        {"only", required_argument, NULL, ONLY},
-                                        {"over", required_argument, NULL, OVER},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
+  struct option_words words;
   *o = (struct options){.wanted = ~0u};
-  int code = FIRN_OK, letter;
-  optind = 0;
-  opterr = 0;
-  while (!code && (letter = getopt_long(argc, argv, ":o:", known, NULL)) != -1) {
-    switch (letter) {
-    case OUTPUT: o->output = optarg; break;
-    case ONLY: code = read_list(optarg, &o->wanted, err); break;
-    case OVER:
-      o->by_step = strcmp(optarg, "step") == 0;
-      if (!o->by_step && strcmp(optarg, "time") != 0)
-        code = error_set(err, FIRN_EINPUT, "--over '%s' is neither time nor step", optarg);
-      break;
-    case HELP: o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT, "option '%s' is unknown or lacks its value; see 'firn help plot'",
-                       argv[optind - 1]);
-    }
-  }
-  o->runs = argv + optind;
-  o->count = argc - optind;
-  if (!code && o->count == 0) code = error_set(err, FIRN_EINPUT, "no run given; try 'firn help plot'");
-  if (!code && !o->output) code = error_set(err, FIRN_EINPUT, "no file to write to; add -o OUT.svg");
-  return code;
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  o->runs = words.word;
+  o->count = words.count;
+  if (o->count == 0) return error_set(err, FIRN_EINPUT, "no run given; try 'firn help plot'");
+  if (!o->output) return error_set(err, FIRN_EINPUT, "no file to write to; add -o OUT.svg");
+  return FIRN_OK;
 }
 
 /* Last part of a path, for the legend; for mem_free(). */
@@ -146,7 +142,7 @@ int cmd_plot(int argc, char **argv)
   struct error err = {.code = FIRN_OK};
   int code = read_options(argc, argv, &options, &err);
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   if (!code) code = draw(&options, &err);

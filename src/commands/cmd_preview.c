@@ -4,14 +4,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "commands/cmd_pictures.h"
-#include "commands/options.h"
 #include "render/sheet.h"
-#include <ctype.h>
-#include <getopt.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char usage[] =
+static const char head[] =
     "usage: firn preview FRAME... -o OUT.png [OPTIONS]\n"
     "\n"
     "Draws the snow and the bodies of a frame in sunlight, in about a second. Several frames give a\n"
@@ -27,8 +25,7 @@ int cmd_preview(int argc, char **argv)
   struct error err = {.code = FIRN_OK};
   int code = picture_args_read(argc, argv, PICTURE_PREVIEW, &args, &err);
   if (!code && args.help) {
-    fputs(usage, stdout);
-    picture_args_help(PICTURE_PREVIEW);
+    picture_args_help(PICTURE_PREVIEW, head);
     return EXIT_SUCCESS;
   }
   if (!code) code = sheet_draw(NULL, &args.sheet, &layout, &report, &err);

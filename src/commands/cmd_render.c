@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char usage[] =
+static const char head[] =
     "usage: firn render FRAME... -o OUT.png [OPTIONS]\n"
     "       mpirun -n RANKS firn render ...\n"
     "\n"
@@ -41,8 +41,7 @@ int cmd_render(int argc, char **argv)
   struct comm comm;
   int code = picture_args_read(argc, argv, PICTURE_RENDER, &args, &err);
   if (!code && args.help) {
-    fputs(usage, stdout);
-    picture_args_help(PICTURE_RENDER);
+    picture_args_help(PICTURE_RENDER, head);
     return EXIT_SUCCESS;
   }
   comm_start(&comm, &argc, &argv);

@@ -10,23 +10,17 @@
 #include "render/report.h"
 #include "run/launch.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: firn report RUN -o report.html [--pictures N] [--size WxH] [--render]\n"
+static const char head[] =
+    "usage: firn report RUN -o report.html [OPTIONS]\n"
     "       mpirun -n RANKS firn report ...\n"
     "\n"
     "Writes one page about a run, finished or not: pictures, numbers, plots of its history, the scene,\n"
     "and how to repeat the run. The file is self-contained and opens offline in any browser.\n"
-    "\n"
-    "  -o, --output FILE     the page to write\n"
-    "  --pictures N          number of frames to show, the last one first (7)\n"
-    "  --size WxH            pixels of a picture (960x540)\n"
-    "  --render              trace the pictures instead of drawing them; takes minutes\n"
-    "  --threads N           threads per rank, with --render\n";
+    "\n";
 
 struct options {
   struct report_options report;
@@ -34,47 +28,38 @@ struct options {
   bool traced, help;
 };
 
+static int take_size(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  struct options *o = into;
+  (void)row;
+  return option_size("report: --size", text, 16, &o->report.width, &o->report.height, err);
+}
+
+static const struct option_row option_rows[] = {
+    {"output", "FILE", "the page to write", 'o', OPTION_TEXT(struct options, report.output)},
+    {"pictures", "N", "number of frames to show, the last one first (7)",
+     OPTION_INT(struct options, report.pictures, 0, 1000)},
+    {"size", "WxH", "pixels of a picture (960x540)", OPTION_CALL(take_size)},
+    {"render", NULL, "trace the pictures instead of drawing them; takes minutes",
+     OPTION_FLAG(struct options, traced)},
+    {"threads", "N", "threads per rank, with --render", OPTION_INT(struct options, threads, 1, MAX_CHUNKS)},
+};
+
+static const struct option_table known = {"report", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
+
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { OUTPUT = 'o', PICTURES = 256, SIZE, RENDER, THREADS, HELP };
-  static const struct option known[] = {{"output", required_argument, NULL, OUTPUT},
-                                        {"pictures", required_argument, NULL, PICTURES},
-                                        {"size", required_argument, NULL, SIZE},
-                                        {"render", no_argument, NULL, RENDER},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
-  int code = FIRN_OK, letter;
-  int64_t count = 0;
+  struct option_words words;
   *o = (struct options){.report = {.pictures = 7, .width = 960, .height = 540}};
-  optind = 0;
-  opterr = 0;
-  while (!code && (letter = getopt_long(argc, argv, ":o:", known, NULL)) != -1) {
-    switch (letter) {
-    case OUTPUT: o->report.output = optarg; break;
-    case PICTURES:
-      code = option_count("--pictures", optarg, 0, 1000, &count, err);
-      o->report.pictures = (int)count;
-      break;
-    case SIZE: code = option_size("--size", optarg, 16, &o->report.width, &o->report.height, err); break;
-    case RENDER: o->traced = true; break;
-    case THREADS:
-      code = option_count("--threads", optarg, 1, MAX_CHUNKS, &count, err);
-      o->threads = (int)count;
-      break;
-    case HELP: o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT, "option '%s' is unknown or lacks its value; see 'firn help report'",
-                       argv[optind - 1]);
-    }
-  }
-  if (!code && optind + 1 != argc)
-    code = error_set(err, FIRN_EINPUT, "give one run (its output folder); try 'firn help report'");
-  if (!code && !o->report.output)
-    code = error_set(err, FIRN_EINPUT, "no file to write to; add -o report.html");
-  if (!code) code = option_check_suffix("-o", o->report.output, ".html", err);
-  if (!code) o->report.run = argv[optind];
-  return code;
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  if (words.count != 1)
+    return error_set(err, FIRN_EINPUT, "give one run (its output folder); try 'firn help report'");
+  if (!o->report.output) return error_set(err, FIRN_EINPUT, "no file to write to; add -o report.html");
+  o->report.run = words.word[0];
+  return option_check_suffix("-o", o->report.output, ".html", err);
 }
 
 int cmd_report(int argc, char **argv)
@@ -85,7 +70,7 @@ int cmd_report(int argc, char **argv)
   const struct picture_options trace = picture_defaults();
   int code = read_options(argc, argv, &options, &err);
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   if (options.traced) options.report.trace = &trace;

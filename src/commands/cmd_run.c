@@ -15,11 +15,9 @@
 #include "run/run.h"
 #include "run/watchdog.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
   /* Stopped with a checkpoint: job scripts know these numbers. */
@@ -28,44 +26,16 @@ enum {
   EXIT_EMPTY = 87       /* done, and all snow has left the domain */
 };
 
-static const char usage[] =
-    "usage: firn run SCENE.yml [--set KEY=VALUE]... [--output FOLDER] [--restart auto|FILE]\n"
-    "                [--give-up N] [--force] [--wall-limit SECONDS] [--threads N] [--bind HOW]\n"
-    "                [--isa NAME] [--profile] [--preview]\n"
-    "                [--trace FILE.json] [--trace-steps FROM,TO] [--progress WHEN] [--quiet]\n"
-    "       mpirun -n RANKS firn run SCENE.yml ...\n"
+static const char head[] =
+    "usage: firn run SCENE.yml [OPTIONS]\n"
+    "       mpirun -n RANKS firn run SCENE.yml [OPTIONS]\n"
     "\n"
     "Simulates the scene. Writes FOLDER/frames/frame_*.h5, FOLDER/<name>.xdmf for ParaView and\n"
     "FOLDER/history.csv. At the end it writes FOLDER/run.json: machine, times of all phases, messages\n"
     "and bytes.\n"
-    "\n"
-    "  --set KEY=VALUE    override a key of the scene, such as --set time.end=0.5\n"
-    "                     or --set bodies.ground.friction=0.3\n"
-    "  --output FOLDER    short for --set output.folder=FOLDER\n"
-    "  --restart auto     continue from the newest intact checkpoint in FOLDER; start if there is none\n"
-    "  --restart FILE     continue from this checkpoint\n"
-    "  --give-up N        fail if the last N starts of the run in FOLDER wrote no checkpoint; for\n"
-    "                     scripts that start a run until it is done\n"
-    "  --force            continue in spite of changes that the snow depends on; replace an earlier\n"
-    "                     run in FOLDER, which is kept until the new one is complete\n"
-    "  --wall-limit S     write a checkpoint and exit before S seconds have passed; short for\n"
-    "                     --set checkpoint.wall_limit=S (default: the limit of the Slurm job)\n"
-    "  --threads N        threads per rank (default: OMP_NUM_THREADS if set, else the cores that the\n"
-    "                     rank may use, its share of the node)\n"
-    "  --bind HOW         core: bind each thread to its own core, among those that the launcher left to\n"
-    "                     the rank, unless they are too few; none: leave binding to the launcher;\n"
-    "                     auto (default): as core if the threads fill the cores or the launcher\n"
-    "                     reserved them, else as none\n"
-    "  --isa NAME         portable (sse2 or neon), avx2 or avx512; default: the best that all machines\n"
-    "                     of the run have; one that they lack is an error\n"
-    "  --profile          print at the end how the time was spent and how even the work was\n"
-    "  --trace FILE       record what each rank and thread did, for ui.perfetto.dev or chrome://tracing\n"
-    "  --trace-steps A,B  record only steps A to B, counted from 0; about 100 spans of 100 bytes per\n"
-    "                     step and thread\n"
-    "  --progress WHEN    always, never, or auto (default): show a bar if stderr is a terminal, also\n"
-    "                     through mpirun, and never in a file\n"
-    "  --preview          draw a picture of each frame during the run, FOLDER/pictures/000012.png\n"
-    "  --quiet            print only warnings, errors and the output of --profile\n"
+    "\n";
+
+static const char foot[] =
     "\n"
     "SIGUSR1 at any rank, or the time limit: a checkpoint after the running step, then exit code 85.\n"
     "SIGTERM or SIGINT: the same with exit code 88. SIGINT twice: at once.\n"
@@ -79,101 +49,106 @@ struct options {
   char limit[128];
   struct run_options run;
   int threads; /* 0: as the machine suggests */
-  enum binding binding;
-  enum log_bar bar;
+  int binding; /* enum binding, in the order of the row's words */
+  int bar;     /* enum log_bar, likewise */
   bool preview, quiet, help;
 };
 
-static int read_bar(const char *word, enum log_bar *out, struct error *err)
+static int take_set(void *into, const struct option_row *row, const char *text, struct error *err)
 {
-  static const char *const words[] = {"auto", "always", "never"};
-  for (int k = 0; k < 3; k++)
-    if (strcmp(word, words[k]) == 0) {
-      *out = (enum log_bar)k;
-      return FIRN_OK;
-    }
-  return error_set(err, FIRN_EINPUT, "run: --progress takes auto, always or never, not \"%s\"", word);
+  (void)row;
+  return launch_add_override(&((struct options *)into)->launch, text, err);
 }
+
+static int take_output(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return launch_set_output(&((struct options *)into)->launch, text, err);
+}
+
+static int take_limit(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  struct options *o = into;
+  double seconds = 0.0;
+  (void)row;
+  const int code = option_positive("run: --wall-limit", text, &seconds, err);
+  snprintf(o->limit, sizeof o->limit, "checkpoint.wall_limit=%.17g", seconds);
+  return code ? code : launch_add_override(&o->launch, o->limit, err);
+}
+
+static int take_isa(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)row;
+  return isa_by_name(text, &((struct options *)into)->run.restart.isa, err);
+}
+
+static const struct option_row option_rows[] = {
+    {"set", "KEY=VALUE",
+     "override a key of the scene, such as --set time.end=0.5 or --set bodies.ground.friction=0.3; may be "
+     "given several times",
+     OPTION_CALL(take_set)},
+    {"output", "FOLDER", "short for --set output.folder=FOLDER", OPTION_CALL(take_output)},
+    {"restart", "auto|FILE",
+     "auto: continue from the newest intact checkpoint in FOLDER, or start if there is none; FILE: continue "
+     "from this checkpoint",
+     OPTION_TEXT(struct options, run.restart.from)},
+    {"give-up", "N",
+     "fail if the last N starts of the run in FOLDER wrote no checkpoint; for scripts that start a run until "
+     "it is done",
+     OPTION_COUNT(struct options, run.give_up, 1, 1000000)},
+    {"force", NULL,
+     "continue in spite of changes that the snow depends on; replace an earlier run in FOLDER, which is kept "
+     "until the new one is complete",
+     OPTION_FLAG(struct options, run.restart.force)},
+    {"wall-limit", "S",
+     "write a checkpoint and exit before S seconds have passed; short for --set checkpoint.wall_limit=S "
+     "(default: the limit of the Slurm job)",
+     OPTION_CALL(take_limit)},
+    {"threads", "N",
+     "threads per rank (default: OMP_NUM_THREADS if set, else the cores that the rank may use, its share of "
+     "the node)",
+     OPTION_INT(struct options, threads, 1, MAX_CHUNKS)},
+    {"bind", "auto|core|none",
+     "core: bind each thread to its own core, among those that the launcher left to the rank, unless they "
+     "are "
+     "too few; none: leave binding to the launcher; auto (default): as core if the threads fill the cores or "
+     "the launcher reserved them, else as none",
+     OPTION_WORD(struct options, binding)},
+    {"isa", "portable|avx2|avx512",
+     "instruction set; portable is sse2 or neon (default: the best that all machines of the run have; one "
+     "that they lack is an error)",
+     OPTION_CALL(take_isa)},
+    {"profile", NULL, "print at the end how the time was spent and how even the work was",
+     OPTION_FLAG(struct options, run.profile)},
+    {"trace", "FILE", "record what each rank and thread did, for ui.perfetto.dev or chrome://tracing",
+     OPTION_TEXT(struct options, run.trace)},
+    {"trace-steps", "A,B",
+     "record only steps A to B, counted from 0; about 100 spans of 100 bytes per step and thread",
+     OPTION_NUMBERS(struct options, run.traced, 2)},
+    {"progress", "auto|always|never",
+     "whether to show a bar; auto (default): if stderr is a terminal, also through mpirun, and never in a "
+     "file",
+     OPTION_WORD(struct options, bar)},
+    {"preview", NULL, "draw a picture of each frame during the run, FOLDER/pictures/000012.png",
+     OPTION_FLAG(struct options, preview)},
+    {"quiet", NULL, "print only warnings, errors and the output of --profile",
+     OPTION_FLAG(struct options, quiet)},
+};
+
+static const struct option_table known = {"run", head, option_rows, sizeof option_rows / sizeof *option_rows,
+                                          foot};
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum {
-    SET = 1000,
-    OUTPUT,
-    RESTART,
-    GIVE_UP,
-    FORCE,
-    LIMIT,
-    THREADS,
-    BIND,
-    ISA,
-    PROFILE,
-    PREVIEW,
-    TRACE,
-    STEPS,
-    BAR,
-    QUIET,
-    HELP
-  };
-  static const struct option known[] = {{"set", required_argument, NULL, SET},
-                                        {"output", required_argument, NULL, OUTPUT},
-                                        {"restart", required_argument, NULL, RESTART},
-                                        {"give-up", required_argument, NULL, GIVE_UP},
-                                        {"force", no_argument, NULL, FORCE},
-                                        {"wall-limit", required_argument, NULL, LIMIT},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"bind", required_argument, NULL, BIND},
-                                        {"isa", required_argument, NULL, ISA},
-                                        {"profile", no_argument, NULL, PROFILE},
-                                        {"trace", required_argument, NULL, TRACE},
-                                        {"trace-steps", required_argument, NULL, STEPS},
-                                        {"progress", required_argument, NULL, BAR},
-                                        {"preview", no_argument, NULL, PREVIEW},
-                                        {"quiet", no_argument, NULL, QUIET},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
+  struct option_words words;
   *o = (struct options){.run = {.restart = {.isa = ISA_COUNT}, .traced = {0.0, INFINITY}}};
-  optind = 1;
-  opterr = 0;
-  int code = FIRN_OK;
-  int64_t count = 0;
-  double seconds = 0.0;
-  for (int c; !code && (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
-    switch (c) {
-    case SET: code = launch_add_override(&o->launch, optarg, err); break;
-    case OUTPUT: code = launch_set_output(&o->launch, optarg, err); break;
-    case RESTART: o->run.restart.from = optarg; break;
-    case GIVE_UP: code = option_count("run: --give-up", optarg, 1, 1000000, &o->run.give_up, err); break;
-    case FORCE: o->run.restart.force = true; break;
-    case LIMIT:
-      code = option_positive("run: --wall-limit", optarg, &seconds, err);
-      snprintf(o->limit, sizeof o->limit, "checkpoint.wall_limit=%.17g", seconds);
-      if (!code) code = launch_add_override(&o->launch, o->limit, err);
-      break;
-    case THREADS:
-      code = option_count("run: --threads", optarg, 1, MAX_CHUNKS, &count, err);
-      o->threads = (int)count;
-      break;
-    case BIND: code = binding_by_name(optarg, &o->binding, err); break;
-    case ISA: code = isa_by_name(optarg, &o->run.restart.isa, err); break;
-    case PROFILE: o->run.profile = true; break;
-    case TRACE: o->run.trace = optarg; break;
-    case STEPS: code = option_numbers("run: --trace-steps", optarg, 2, o->run.traced, err); break;
-    case BAR: code = read_bar(optarg, &o->bar, err); break;
-    case PREVIEW: o->preview = true; break;
-    case QUIET: o->quiet = true; break;
-    case HELP: o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT,
-                       "run: option \"%s\" is unknown or lacks its value; see firn help run",
-                       argv[optind - 1]);
-    }
-  }
-  if (code) return code;
-  if (optind + 1 != argc)
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  if (words.count != 1)
     return error_set(err, FIRN_EINPUT,
                      "run: give exactly one scene file, e.g. firn run scenes/snowball_drop.yml");
-  o->launch.scene_path = argv[optind];
+  o->launch.scene_path = words.word[0];
   return FIRN_OK;
 }
 
@@ -221,9 +196,9 @@ static int run_on_all(struct options *o, int *argc, char ***argv, int code, stru
   comm_start(&comm, argc, argv);
   log_configure(o->quiet ? LOG_WARN : LOG_INFO, comm.rank, comm_abort);
   launch_note(&comm, "started");
-  char *machine = topology_plan(&comm, code ? 1 : launch_threads(o->threads), o->binding);
+  char *machine = topology_plan(&comm, code ? 1 : launch_threads(o->threads), (enum binding)o->binding);
   o->run.machine = machine;
-  log_show_progress(o->bar);
+  log_show_progress((enum log_bar)o->bar);
   if (!code) code = launch_check_isa(&comm, o->run.restart.isa, err);
   if (!code) code = launch_scene(&comm, &o->launch, &scene, err);
   if (!code) watchdog = watchdog_start(scene->checkpoint.no_progress, comm.rank, comm.size);
@@ -252,7 +227,7 @@ int cmd_run(int argc, char **argv)
   o.run.on_frame_context = &preview;
   int exit_code = EXIT_SUCCESS;
   if (!code && o.help) {
-    fputs(usage, stdout);
+    options_help(&known);
   } else {
     signals_catch();
     exit_code = run_on_all(&o, &argc, &argv, code, &err);

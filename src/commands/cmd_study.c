@@ -7,12 +7,11 @@
 #include "io/scene/scene.h"
 #include "study/study.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
+static const char head[] =
     "usage: firn study sweep SCENE.yml -o FOLDER KEY=A,B,C... [-- ARGUMENTS OF firn run]\n"
     "       firn study sweep SCENE.yml -o FOLDER TABLE.csv [-- ARGUMENTS OF firn run]\n"
     "       firn study strong|weak SCENE.yml -o FOLDER --ranks 1,2,4,8 [-- ARGUMENTS OF firn run]\n"
@@ -31,13 +30,7 @@ static const char usage[] =
     "  list       print number and ranks of each run (0: as many as the job has)\n"
     "  arguments  print the arguments of firn run for one of them, one word per line\n"
     "  collect    write FOLDER/results.csv and pictures of the finished runs; works at any time\n"
-    "\n"
-    "  -o FOLDER        the folder of the study and its runs\n"
-    "  --ranks LIST     increasing numbers of ranks\n"
-    "  --columns NAMES  columns of a sweep, separated by commas: columns of history.csv (their last\n"
-    "                   value), run.KEY of run.json such as run.seconds.stepping, and frame.FIELD.HOW of\n"
-    "                   the last frame, such as frame.position_y.max or frame.density.mean; HOW is min,\n"
-    "                   max, mean or sum\n";
+    "\n";
 
 struct options {
   const char *folder, *ranks, *columns;
@@ -47,6 +40,20 @@ struct options {
   int rest_count;
   bool help;
 };
+
+static const struct option_row option_rows[] = {
+    {"output", "FOLDER", "the folder of the study and its runs", 'o', OPTION_TEXT(struct options, folder)},
+    {"ranks", "LIST", "increasing numbers of ranks", OPTION_TEXT(struct options, ranks)},
+    {"columns", "NAMES",
+     "columns of a sweep, separated by commas: columns of history.csv (their last value), run.KEY of "
+     "run.json "
+     "such as run.seconds.stepping, and frame.FIELD.HOW of the last frame, such as frame.position_y.max or "
+     "frame.density.mean; HOW is min, max, mean or sum",
+     OPTION_TEXT(struct options, columns)},
+};
+
+static const struct option_table known = {"study", head, option_rows,
+                                          sizeof option_rows / sizeof *option_rows, NULL};
 
 /* Words behind "--" are firn run's; getopt must not look at them. */
 static int split_at_dashes(int argc, char **argv, struct options *o)
@@ -62,29 +69,14 @@ static int split_at_dashes(int argc, char **argv, struct options *o)
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  static const struct option known[] = {{"output", required_argument, NULL, 'o'},
-                                        {"ranks", required_argument, NULL, 'r'},
-                                        {"columns", required_argument, NULL, 'c'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+  struct option_words words;
   *o = (struct options){0};
   argc = split_at_dashes(argc, argv, o);
-  optind = 0;
-  opterr = 0;
-  for (int c; (c = getopt_long(argc, argv, "o:", known, NULL)) != -1;) {
-    switch (c) {
-    case 'o': o->folder = optarg; break;
-    case 'r': o->ranks = optarg; break;
-    case 'c': o->columns = optarg; break;
-    case 'h': o->help = true; return FIRN_OK;
-    default:
-      return error_set(err, FIRN_EINPUT,
-                       "study: option \"%s\" is unknown or lacks its value; see firn help study",
-                       argv[optind - 1]);
-    }
-  }
-  o->words = argv + optind;
-  o->word_count = argc - optind;
+  const int code = options_read(&known, argc, argv, o, &words, err);
+  o->help = words.help;
+  if (code || o->help) return code;
+  o->words = words.word;
+  o->word_count = words.count;
   if (o->word_count == 0) return error_set(err, FIRN_EINPUT, "study: what to do? see firn help study");
   return FIRN_OK;
 }
@@ -178,7 +170,7 @@ int cmd_study(int argc, char **argv)
   struct error err = {0};
   int code = read_options(argc, argv, &options, &err);
   if (!code && options.help) {
-    fputs(usage, stdout);
+    options_help(&known);
     return EXIT_SUCCESS;
   }
   if (!code) {

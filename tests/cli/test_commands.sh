@@ -100,7 +100,18 @@ refuses() { # command arguments...
   one_error_line
 }
 for command in run check info diff levelset preview render movie plot report export; do refuses $command; done
-for command in run check info diff levelset preview render movie plot report export bench; do refuses $command --no-such-option; done
+for command in run check info diff levelset study model preview render movie plot report export bench; do
+  refuses $command --no-such-option
+  says err "$command: unknown option \"--no-such-option\"; see firn help $command"
+done
+refuses run scene.yml --thread=2 --trheads 2
+says err 'run: unknown option "--trheads"; did you mean --threads\?'
+refuses run scene.yml --threads
+says err 'run: --threads needs a value; see firn help run'
+refuses movie out -o
+says err 'movie: -o needs a value'
+refuses plot out -o p.svg --over frames
+says err 'plot: --over takes time or step, not "frames"'
 for command in run check info; do
   refuses $command no_such_file
   says err no_such_file
@@ -123,7 +134,7 @@ refuses bench --repeat 2.7
 refuses bench --only explizit
 says err '--only "explizit": no workload begins so'
 refuses info --scene --resolved file.h5
-says err 'one of --scene and --resolved'
+says err 'one of --scene, --resolved and --json'
 refuses run scene.yml --bind maybe
 says err "--bind takes auto, core or none, not .maybe."
 refuses preview no_such_file -o picture.png

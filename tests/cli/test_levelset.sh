@@ -131,5 +131,5 @@ sed '/- name: shin/,$d' leg.yml >single.yml
 refuse "blend: has no effect on a single bone" single.yml
 "$firn" levelset -o keys.obj leg.yml 2>err && fail "keys under the name of a mesh"
 grep -q 'must end in .h5' err || fail "no word about .h5: $(cat err)"
-refuse "is unknown" --colour cube0.obj
+refuse "unknown option" --colour cube0.obj
 echo "levelset: good"

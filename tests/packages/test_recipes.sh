@@ -16,8 +16,8 @@ mapfile -t commands < <("$firn" help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 for name in "${commands[@]}"; do
   page=manual/firn-$name.1
   [ -s "$page" ] || { fail "no page for $name" && continue; }
-  for option in $("$firn" help "$name" | sed -n 's/^  \(--[a-z-]*\).*/\1/p'); do
-    grep -q -E -e "^\\.B ${option//-/\\\\-}( |$)" "$page" || fail "$page does not have $option"
+  for option in $("$firn" help "$name" | sed -n -E 's/^  (-[a-z], )?(--[a-z-]*).*/\2/p'); do
+    grep -q -E -e "^\\.B .*${option//-/\\\\-}( |$)" "$page" || fail "$page does not have $option"
   done
 done
 if command -v groff >/dev/null; then
@@ -49,6 +49,11 @@ completes 'preview' firn pr
 completes '--trace --trace-steps' firn run --tr
 completes 'a_scene.yml' firn run a_sc
 completes 'hdr' firn model s.yml --network h
+completes 'core' firn run s.yml --bind c
+completes 'auto a_scene.yml' firn run s.yml --restart a
+completes 'time' firn plot out -o p.svg --over ti
+completes '--output' firn plot --ou
+completes '--help' firn diff --h
 completes 'model movie' firn help mo
 
 # Recipes. Each library of CMakeLists.txt by the name it has there.

@@ -1,5 +1,4 @@
-/* Numbers on the command line: what is taken, and that nothing else is. Instruction sets that are asked for.
- */
+/* Options on the command line: what is taken, and that nothing else is. Instruction sets by name. */
 #include "commands/options.h"
 #include "kernels/kernels.h"
 #include "run/launch.h"
@@ -125,11 +124,93 @@ static void instruction_sets(void **state)
   assert_int_equal(isa_by_name("sse", &isa, &err), FIRN_EINPUT);
 }
 
+struct values {
+  const char *text;
+  double number, three[3];
+  int64_t count;
+  int whole, word;
+  bool flag;
+};
+
+static int take_twice(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  (void)err;
+  assert_int_equal(row->at, 7);
+  ((struct values *)into)->whole += 2 * (int)strlen(text);
+  return FIRN_OK;
+}
+
+static const struct option_row rows[] = {
+    {"text", "FILE", "a file", 'o', OPTION_TEXT(struct values, text)},
+    {"number", "X", "a number", OPTION_POSITIVE(struct values, number)},
+    {"three", "X,Y,Z", "a vector", OPTION_NUMBERS(struct values, three, 3)},
+    {"count", "N", "a count", OPTION_COUNT(struct values, count, 1, 9)},
+    {"whole", "N", "a small count", OPTION_INT(struct values, whole, 0, 9)},
+    {"word", "red|green|blue", "a colour", OPTION_WORD(struct values, word)},
+    {"flag", NULL, "a switch", OPTION_FLAG(struct values, flag)},
+    {"twice", "TEXT", "its own way", .at = 7, OPTION_CALL(take_twice)},
+};
+
+static const struct option_table table = {"test", "", rows, sizeof rows / sizeof *rows, NULL};
+
+/* Reads up to ten words, which are separated by blanks. */
+static int read_line(const char *line, struct values *out, struct option_words *words, struct error *err)
+{
+  static char copy[256], *argv[12];
+  int argc = 0;
+  snprintf(copy, sizeof copy, "test %s", line);
+  for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+  argv[argc] = NULL;
+  *out = (struct values){.text = NULL};
+  return options_read(&table, argc, argv, out, words, err);
+}
+
+static void table_of_options(void **state)
+{
+  (void)state;
+  struct values v;
+  struct option_words words;
+  struct error err = {0};
+  assert_int_equal(read_line("a --text f b --number 2.5 --three=1,2,3 --count 9 --flag", &v, &words, &err),
+                   0);
+  assert_string_equal(v.text, "f");
+  assert_true(v.number == 2.5 && v.three[0] == 1.0 && v.three[2] == 3.0 && v.count == 9 && v.flag);
+  assert_int_equal(words.count, 2);
+  assert_string_equal(words.word[0], "a");
+  assert_string_equal(words.word[1], "b");
+  assert_int_equal(read_line("-o f --word blue --whole 3 --twice ab -- --flag", &v, &words, &err), 0);
+  assert_string_equal(v.text, "f");
+  assert_true(v.word == 2 && v.whole == 7 && !v.flag);
+  assert_int_equal(words.count, 1);
+  assert_string_equal(words.word[0], "--flag");
+  assert_int_equal(read_line("--help --nonsense", &v, &words, &err), 0);
+  assert_true(words.help);
+  static const struct {
+    const char *line, *says;
+  } bad[] = {
+      {"--word re", "test: --word takes red, green or blue, not \"re\""},
+      {"--word redder", "test: --word takes red, green or blue, not \"redder\""},
+      {"--count 10", "test: --count needs a whole number from 1 to 9, not \"10\""},
+      {"--whole -1", "test: --whole needs a whole number from 0 to 9, not \"-1\""},
+      {"--number 0", "test: --number needs a number above 0, not \"0\""},
+      {"--three 1,2", "test: --three needs 3 numbers such as 1,0.5,2, not \"1,2\""},
+      {"a --text", "test: --text needs a value; see firn help test"},
+      {"-o", "test: -o needs a value; see firn help test"},
+      {"--flog", "test: unknown option \"--flog\"; did you mean --flag?"},
+      {"-x", "test: unknown option \"-x\"; see firn help test"},
+      {"--flag=1", "test: --flag takes no value; see firn help test"},
+  };
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+    assert_int_equal(read_line(bad[k].line, &v, &words, &err), FIRN_EINPUT);
+    assert_string_equal(err.text, bad[k].says);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(counts),  cmocka_unit_test(numbers),          cmocka_unit_test(suffixes),
-      cmocka_unit_test(folders), cmocka_unit_test(instruction_sets),
+      cmocka_unit_test(folders), cmocka_unit_test(instruction_sets), cmocka_unit_test(table_of_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
