@@ -54,12 +54,12 @@ probes:
   - {{name: up, profile: {{lower: [-1, -0.02, -1], upper: [1, 0.38, 1], axis: y, count: 20}}}}
 output: {{budget: true, every: 1000}}
 """
-EXPLICIT, IMPLICIT = "{scheme: explicit}", "{tolerance: 1e-4}"
+EXPLICIT, IMPLICIT = "{scheme: explicit}", "{scheme: semi-implicit}"
 # what is changed, against the defaults of Firn (8 particles a cell, semi-implicit, FLIP 0.95)
 CASES = [("defaults", {}),
          ("step 1e-4 s", {"time": ", step: 1e-4"}),
          ("step 2e-5 s", {"time": ", step: 2e-5"}),
-         ("tolerance 1e-7", {"integrator": "{tolerance: 1e-7}"}),
+         ("tolerance 1e-7", {"integrator": "{stop: strain, tolerance: 1e-7}"}),
          ("cells half as large", {"refine": 2}),
          ("27 particles a cell", {"ppc": 27}),
          ("explicit", {"integrator": EXPLICIT}),

@@ -124,6 +124,35 @@ timeout 1200 "$mpiexec" -n 2 ./plow half.yml 20 out/again >again.txt 2>"$work/lo
 timeout 1200 "$mpiexec" -n 1 ./plow plow.yml 20 out/again restart >again.txt 2>"$work/log" || fail "the plow goes on" "$work/log"
 "$prefix/bin/firn" diff out/one out/again >"$work/log" 2>&1 || fail "a plow that went on differs" "$work/log"
 
+# The same scene by the command, and by C with hooks that do nothing: the same bytes in all files, and all columns of the
+# history that are not times.
+same_files() { # FOLDER FOLDER
+  local file
+  for file in $(cd "$1" && find frames checkpoints -name '*.h5') probes.csv ball.xdmf; do
+    cmp "$1/$file" "$2/$file" >"$work/log" 2>&1 || fail "$1 and $2 differ in $file" "$work/log"
+  done
+  [ "$(find "$1"/frames "$1"/checkpoints -name '*.h5' | wc -l)" -ge 4 ] || fail "$1 has too few files to compare"
+  [ "$(cd "$1" && find . -name '*.h5' | LC_ALL=C sort)" = "$(cd "$2" && find . -name '*.h5' | LC_ALL=C sort)" ] ||
+    fail "$1 and $2 have other files"
+  python3 - "$1" "$2" >"$work/log" 2>&1 <<'END' || fail "the histories of $1 and $2 differ" "$work/log"
+import csv, sys
+def table(folder):
+    rows = list(csv.DictReader(open(folder + "/history.csv")))
+    return [{k: v for k, v in row.items() if not k.startswith("seconds") and k not in ("wall", "imbalance")} for row in rows]
+a, b = (table(folder) for folder in sys.argv[1:])
+assert len(a) > 10 and len(a[0]) > 15 and a == b, [(k, x[k], y[k]) for x, y in zip(a, b) for k in x if x[k] != y[k]][:5]
+END
+}
+page=$source/docs/python.md
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$page" >ball.yml
+timeout 1200 "$mpiexec" -n 2 "$prefix/bin/firn" run ball.yml --output out/ball --threads 1 --quiet </dev/null >"$work/log" 2>&1 ||
+  fail "the run of the page" "$work/log"
+# shellcheck disable=SC2086
+gcc -std=c11 -Wall -Wextra -Werror "${extra[@]}" "$source/tests/library/hooks.c" -o "$work/hooks" $flags >"$work/log" 2>&1 ||
+  fail "compiling tests/library/hooks.c" "$work/log"
+OMP_NUM_THREADS=1 timeout 1200 "$mpiexec" -n 2 ./hooks ball.yml out/hooks >"$work/log" 2>&1 || fail "a run with hooks" "$work/log"
+same_files out/ball out/hooks
+
 # Python, from the prefix and from the source tree.
 python=/usr/bin/python3
 if ! "$python" -c 'import numpy, h5py, mpi4py, matplotlib' 2>"$work/log"; then
@@ -134,9 +163,6 @@ if ! "$python" -c 'import numpy, h5py, mpi4py, matplotlib' 2>"$work/log"; then
   exit 0
 fi
 export PYTHONPATH=$prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-page=$source/docs/python.md
-awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' "$page" >ball.yml
-"$prefix/bin/firn" run ball.yml --output out/ball --quiet </dev/null >"$work/log" 2>&1 || fail "the run of the page" "$work/log"
 awk '/^```py$/ { n++; on = 1; next } /^```/ { on = 0 } on { print >("example" n ".py") }' "$page"
 [ "$(find . -maxdepth 1 -name 'example*.py' | wc -l)" -eq 7 ] || fail "there are not seven examples in $page"
 for k in 1 2 3 4 5 7; do
@@ -150,6 +176,19 @@ for run in ranks plotted; do
   "$prefix/bin/firn" diff out/ball "out/$run" >"$work/log" 2>&1 || fail "Python's run out/$run is not that of the command" "$work/log"
 done
 [ "$(head -c 4 energy.png | tail -c 3)" = PNG ] || fail "no plot of the history"
+cat >hooks.py <<'END'
+import firn
+from mpi4py import MPI
+
+calls = []
+with firn.Simulation(firn.Scene("ball.yml", output__folder="out/pyhooks"), MPI.COMM_WORLD, write=True, threads=1) as sim:
+    sim.before_step(lambda sim: calls.append(0))
+    sim.after_step(lambda sim: calls.append(0))
+    sim.run(progress=False)
+    assert 2 <= len(calls) <= 2 * sim.info.step, (len(calls), sim.info.step)
+END
+timeout 1200 "$mpiexec" -n 2 "$python" hooks.py >"$work/log" 2>&1 </dev/null || fail "Python's hooks that do nothing" "$work/log"
+same_files out/ball out/pyhooks
 timeout 1200 "$python" "$source/tests/library/promises.py" >"$work/log" 2>&1 </dev/null || fail "what python.md promises" "$work/log"
 timeout 300 "$mpiexec" -n 2 "$python" "$source/tests/library/promises.py" ranks >"$work/log" 2>&1 </dev/null
 code=$?

@@ -34,7 +34,7 @@ mkdir folder.h5
 refused "no frame" -o out.png
 refused "-o OUT.png" noise.h5
 refused "needs a value" noise.h5 -o
-refused "unknown option '--sise'" noise.h5 -o out.png --sise 3x3
+refused 'unknown option "--sise"; did you mean --size?' noise.h5 -o out.png --sise 3x3
 refused "missing.h5" missing.h5 -o out.png
 refused "noise.h5" noise.h5 -o out.png
 refused "folder.h5" folder.h5 -o out.png
