@@ -307,6 +307,12 @@ double reader_number(struct reader *r, const struct yaml_item *map, const char *
   return value;
 }
 
+void reader_write_number(struct reader *r, const char *key, double value)
+{
+  char digits[32];
+  reader_write(r, "%s: %s", key, print_number(value, digits));
+}
+
 double reader_number_if(struct reader *r, bool matters, const char *why, const struct yaml_item *map,
                         const char *key, double fallback, enum reader_range range)
 {

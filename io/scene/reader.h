@@ -69,6 +69,9 @@ double reader_number(struct reader *r, const struct yaml_item *map, const char *
 double reader_number_if(struct reader *r, bool matters, const char *why, const struct yaml_item *map,
                         const char *key, double fallback, enum reader_range range);
 
+/* A number that was read unwritten: "key: value" in the canonical form. */
+void reader_write_number(struct reader *r, const char *key, double value);
+
 /* "auto" is 0 and the default. */
 double reader_number_or_auto(struct reader *r, const struct yaml_item *map, const char *key);
 

@@ -57,6 +57,24 @@ double scene_gravity_step(const struct scene *scene)
   return sqrt(part * scene->spacing / vec_norm(scene->gravity)); /* infinite without gravity */
 }
 
+double scene_viscous_step(const struct scene *scene)
+{
+  double dt = INFINITY;
+  for (int k = 0; k < scene->material_count && scene->beta > 0.0; k++) {
+    const struct material *m = &scene->materials[k];
+    const double viscosity = material_viscosity(m);
+    if (viscosity > 0.0) dt = fmin(dt, m->density * scene->spacing * scene->spacing / viscosity);
+  }
+  return dt;
+}
+
+bool scene_has_layers(const struct scene *scene)
+{
+  for (int k = 0; k < scene->body_count; k++)
+    if (scene->bodies[k].ground.layered) return true;
+  return false;
+}
+
 double scene_end_time(const struct scene *scene)
 {
   return scene_frame_time(scene, scene_last_frame(scene));

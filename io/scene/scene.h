@@ -261,6 +261,13 @@ void scene_destroy(struct scene **scene);
  * (docs/method.md, limits of heat and liquid). */
 double scene_gravity_step(const struct scene *scene);
 
+/* Semi-implicit steps leave out the viscosity of materials that take time: the limit (s) of automatic steps,
+ * INFINITY without one. */
+double scene_viscous_step(const struct scene *scene);
+
+/* Whether some body has the friction of a layered ground (bodies/ground.h). */
+bool scene_has_layers(const struct scene *scene);
+
 /* kg/m^3, of an item's inside. */
 static inline double scene_density(const struct scene *scene, const struct snow_source *snow)
 {

@@ -199,6 +199,7 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   r->depth++;
   scene_read_shape(r, map, s, &body->shape);
   read_touch(r, map, s, body);
+  scene_read_ground(r, map, s, body);
   if (yaml_find(map, "measure")) body->measured = reader_flag(r, map, "measure", false);
   read_movement(r, map, body);
   read_times(r, map, body);
@@ -221,8 +222,8 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
 void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
 #define BODY_KEYS                                                                                            \
-  SCENE_SHAPE_KEYS, "friction", "sticky", "sticky_above", "velocity", "spin", "motion", "pivot", "start",    \
-      "end", "temperature", "liquid_friction", "measure", "pressure_map", "color", NULL
+  SCENE_SHAPE_KEYS, SCENE_GROUND_KEYS, "friction", "sticky", "sticky_above", "velocity", "spin", "motion",   \
+      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color", NULL
   static const char *const map_keys[] = {BODY_KEYS}, *const list_keys[] = {"name", BODY_KEYS};
   const struct yaml_item *all = reader_get(r, root, "bodies");
   if (all && all->kind == YAML_SCALAR)

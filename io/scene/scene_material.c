@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEYS = MATERIAL_VALUES + 7, KINDS = 64 };
+enum { KEYS = MATERIAL_VALUES + KIND_WORDS + 7, KINDS = 64 };
 
 /* The names of all models. */
 static void model_names(const char *names[MODEL_COUNT + 1])
@@ -87,8 +87,9 @@ static const struct material_kind *read_kind(struct reader *r, const struct yaml
   return &words->kinds[kind];
 }
 
-/* The keys of a model; returns their number. */
-static int list_keys(const struct material_words *words, const char *keys[KEYS])
+/* The keys of a model and of one of its kinds (NULL: none); returns their number. */
+static int list_keys(const struct material_words *words, const struct material_kind *kind,
+                     const char *keys[KEYS])
 {
   int count = 0;
   keys[count++] = "model";
@@ -97,6 +98,7 @@ static int list_keys(const struct material_words *words, const char *keys[KEYS])
   keys[count++] = "look";
   keys[count++] = "color";
   for (int k = 0; k < words->key_count; k++) keys[count++] = words->keys[k].word;
+  for (int k = 0; kind && k < kind->word_count; k++) keys[count++] = kind->words[k].word;
   if (words->flows) keys[count++] = "operator";
   keys[count] = NULL;
   return count;
@@ -105,17 +107,33 @@ static int list_keys(const struct material_words *words, const char *keys[KEYS])
 static bool has_key(const struct material_words *words, const char *key)
 {
   const char *keys[KEYS];
-  const int count = list_keys(words, keys);
+  const int count = list_keys(words, NULL, keys);
   for (int k = 0; k < count; k++)
     if (!strcmp(keys[k], key)) return true;
   return false;
 }
 
-/* A key of another model is no typing mistake: the message names the model. */
-static void check_keys(struct reader *r, const struct yaml_item *map, const struct material_words *words)
+/* The kind that has this key of its own, or NULL. */
+static const struct material_kind *kind_of_word(const struct material_words *words, const char *key)
+{
+  for (int k = 0; k < words->kind_count; k++)
+    for (int w = 0; w < words->kinds[k].word_count; w++)
+      if (!strcmp(words->kinds[k].words[w].word, key)) return &words->kinds[k];
+  return NULL;
+}
+
+/* A key of another model or kind is no typing mistake: the message names it. */
+static void check_keys(struct reader *r, const struct yaml_item *map, const struct material_words *words,
+                       const struct material_kind *kind)
 {
   for (int k = 0; map->kind == YAML_MAP && k < map->count; k++) {
     const char *key = map->child[k]->key;
+    const struct material_kind *owner = has_key(words, key) ? NULL : kind_of_word(words, key);
+    if (owner && owner != kind) {
+      reader_fail(r, map->child[k], "is a key of 'kind: %s'; remove it, or choose that kind", owner->name);
+      return;
+    }
+    if (owner) continue;
     for (int model = 0; model < MODEL_COUNT && !has_key(words, key); model++) {
       const struct material_words *other = material_words((enum material_model)model);
       if (!has_key(other, key)) continue;
@@ -126,7 +144,7 @@ static void check_keys(struct reader *r, const struct yaml_item *map, const stru
     }
   }
   const char *keys[KEYS];
-  list_keys(words, keys);
+  list_keys(words, kind, keys);
   reader_check_keys(r, map, keys);
 }
 
@@ -179,20 +197,52 @@ static void read_parameter(struct reader *r, const struct yaml_item *map, const 
     *value = reader_flag(r, map, key->word, *value != 0.0);
   } else if (key->type == MATERIAL_CHOICE) {
     *value = reader_choice(r, map, key->word, (int)*value, key->words);
+  } else if (key->quiet) {
+    const double silent = key->derive ? key->derive(m) : key->standard;
+    r->unwritten = true;
+    read_number(r, map, key, value);
+    r->unwritten = false;
+    if (*value != silent) reader_write_number(r, key->word, *value);
   } else {
     read_number(r, map, key, value);
   }
 }
 
-/* Flags come first: they decide what else has an effect. */
-static void read_parameters(struct reader *r, const struct yaml_item *map, bool from_files,
+/* The keys that a kind has of its own, and what follows from them and the density. They are not written: what
+ * they set is. */
+static void read_kind_words(struct reader *r, const struct yaml_item *map, const struct material_kind *kind,
                             struct material *m)
+{
+  double values[KIND_WORDS] = {0.0};
+  char text[64];
+  if (!kind || !kind->derive || r->code) return;
+  if (kind->densities.low < kind->densities.high && !material_allows(&kind->densities, m->density)) {
+    reader_fail_key(r, map, "density", "'kind: %s' has %s kg/m^3, found %g", kind->name,
+                    material_range_text(&kind->densities, text), m->density);
+    return;
+  }
+  r->unwritten = true;
+  for (int k = 0; k < kind->word_count; k++) {
+    const struct material_key *key = &kind->words[k];
+    values[key->at] = key->standard;
+    read_number(r, map, key, &values[key->at]);
+  }
+  r->unwritten = false;
+  if (!r->code) material_derive_kind(m, kind, values);
+}
+
+/* Flags come first: they decide what else has an effect. */
+static void read_parameters(struct reader *r, const struct yaml_item *map, const struct material_kind *kind,
+                            bool from_files, struct material *m)
 {
   const struct material_words *words = material_words(m->model);
   for (int numbers = 0; numbers < 2; numbers++)
-    for (int k = 0; k < words->key_count && !r->code; k++)
-      if ((words->keys[k].type == MATERIAL_NUMBER) == numbers)
-        read_parameter(r, map, &words->keys[k], from_files, m);
+    for (int k = 0; k < words->key_count && !r->code; k++) {
+      const struct material_key *key = &words->keys[k];
+      if ((key->type == MATERIAL_NUMBER) != numbers) continue;
+      if (key->derive && !material_kind_sets(kind, key)) m->value[key->at] = key->derive(m);
+      read_parameter(r, map, key, from_files, m);
+    }
 }
 
 /* A kind that sets nothing would be passed over in silence. */
@@ -257,11 +307,12 @@ static void read_material(struct reader *r, const struct yaml_item *map, const c
   r->depth++;
   const enum material_model model = read_model(r, map);
   const struct material_words *words = material_words(model);
-  if (map) check_keys(r, map, words);
   const struct material_kind *kind = read_kind(r, map, words);
+  if (map) check_keys(r, map, words, kind);
   material_set_defaults(m, model, kind);
   m->density = reader_number(r, map, "density", m->density, RANGE_POSITIVE);
-  read_parameters(r, map, from_files, m);
+  read_kind_words(r, map, kind, m);
+  read_parameters(r, map, kind, from_files, m);
   if (words->flows) read_operator(r, map, s, m);
   read_look(r, map, m);
   reader_close(r);

@@ -57,6 +57,11 @@ bool scene_snow_fits(const struct scene *scene, const struct snow_source *snow, 
                      char text[256]);
 bool scene_body_fits(const struct body *body, const char **key, char text[256]);
 
+/* What a body's friction has beyond one coefficient (scene_ground.c); `friction` is read before. */
+#define SCENE_GROUND_KEYS "turbulence", "cohesion", "fast_friction", "friction_speed"
+void scene_read_ground(struct reader *r, const struct yaml_item *map, const struct scene *scene,
+                       struct body *body);
+
 /* The key `color` of map, where it has one: three numbers from 0 to 1 as a colour picker shows them (sRGB),
  * brought to linear reflectance. Returns whether it is there. */
 bool scene_read_color(struct reader *r, const struct yaml_item *map, double out[3]);

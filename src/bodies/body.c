@@ -8,6 +8,7 @@
 #include "base/fmath.h"
 #include "base/vec.h"
 #include "bodies/quaternion.h"
+#include "bodies/zones.h"
 #include "levelset/keyed.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ void body_destroy(struct body *body)
 {
   motion_destroy(&body->motion);
   ramp_destroy(&body->heating);
+  zones_destroy(&body->ground.zones);
   shape_destroy(&body->shape);
 }
 
@@ -191,7 +193,9 @@ bool body_collide_with(const struct body_pose *pose, const double x[3], double v
 
   double slide[3];
   vec_axpy(relative, -normal, n, slide);
-  const double speed = vec_norm(slide), impulse = -friction * normal;
+  const double speed = vec_norm(slide);
+  if (pose->body->ground.varies) friction = ground_friction(pose, x, speed);
+  const double impulse = -friction * normal;
   const bool slides = !sticks && (friction == 0.0 || speed > impulse);
   if (touch) *touch = (struct body_touch){{n[0], n[1], n[2]}, -normal, sticks, slides};
   if (sticks || speed <= impulse) {

@@ -7,6 +7,7 @@
 #define FIRN_BODIES_BODY_H
 
 #include "base/ramp.h"
+#include "bodies/ground.h"
 #include "bodies/motion.h"
 #include "levelset/shape.h"
 
@@ -28,6 +29,7 @@ struct body {
   double start, end;     /* s: the body is there for start <= time < end; 0 is no end */
   double skin;           /* m, above the surface: contact begins there */
   double friction;       /* Coulomb coefficient */
+  struct ground ground;  /* and what depends on speed, place and area */
   bool sticky;           /* snow keeps the body's velocity wherever the distance is <= 0 */
   bool sticky_steep;     /* only where the normal has less than this part along `up` */
   double sticky_cosine;
@@ -53,6 +55,7 @@ struct body_pose {
   double origin[3];            /* m, where the pivot is */
   double turn[9];              /* rotation about it, by rows */
   double velocity[3], spin[3]; /* of the pivot, and about it */
+  double dt;                   /* s, of the step that is taken; a ground that is layered asks for it */
 };
 
 /* Once, when the shape is ready: finishes it and makes the pivot relative to its centre. */

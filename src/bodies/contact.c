@@ -45,14 +45,16 @@ static void remove_normal(double p[9], const double n[3])
 /* The rule by which a body acts on a node. */
 struct rule {
   double friction;
-  double closing; /* m/s: see body_collide_with() */
+  double closing;       /* m/s: see body_collide_with() */
+  const double *volume; /* m^3, at the node, of a layered ground; else NULL */
 };
 
 static struct rule rule_for(const struct grid *g, const struct body_pose *pose, int64_t at, const double x[3],
                             double liquid, double closes)
 {
   const struct body *body = pose->body;
-  struct rule rule = {body->friction, 0.0};
+  struct rule rule = {body->friction, 0.0, NULL};
+  if (body->ground.layered) rule.volume = g->node[NODE_ROOM] + 4 * at;
   if (liquid > 0.0) rule.friction = (1.0 - liquid) * body->friction + liquid * body->liquid_friction;
   if (closes == 0.0 || liquid > least_liquid) return rule;
   const double distance = body_distance(pose, x, NULL);
@@ -60,12 +62,21 @@ static struct rule rule_for(const struct grid *g, const struct body_pose *pose, 
   return rule;
 }
 
+static bool collide_ground(const struct grid *g, const struct body_pose *pose, const double x[3], double mass,
+                           const struct rule *rule, double v[3], struct seen *seen)
+{
+  const struct ground_node node = {pose->dt, g->geometry.spacing, g->geometry.support, mass, *rule->volume};
+  return ground_collide(pose, x, v, &node, rule->closing, &seen->touch);
+}
+
 /* Collides one node with a body. */
 static bool collide_node(const struct grid *g, const struct body_pose *pose, const double x[3], double mass,
                          const struct rule *rule, double v[3], struct seen *seen, struct body_tally *tally)
 {
   const double before[3] = {v[0], v[1], v[2]};
-  if (!body_collide_with(pose, x, v, rule->friction, rule->closing, &seen->touch)) return false;
+  const bool acts = rule->volume ? collide_ground(g, pose, x, mass, rule, v, seen)
+                                 : body_collide_with(pose, x, v, rule->friction, rule->closing, &seen->touch);
+  if (!acts) return false;
   vec_sub(v, before, seen->rubbed);
   vec_axpy(seen->rubbed, -vec_dot(seen->rubbed, seen->touch.normal), seen->touch.normal, seen->rubbed);
   if (!tally) return true;

@@ -62,6 +62,7 @@ enum node_field {
   NODE_FILLED,   /* volume at rest of what does not fly */
   NODE_BORNE,    /* where bodies are measured: W, with a minus sign on deep nodes, and a */
   NODE_PLACE,    /* mass; times the mean place of what reaches it, from the lower corner */
+  NODE_ROOM,     /* volume as it is now, for the friction of a layered ground */
   NODE_FIELDS
 };
 

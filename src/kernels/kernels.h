@@ -196,6 +196,7 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(p2g_mass)        /* struct transfer: mass alone to NODE_MOMENTUM, */                                   \
   ROW(estimate_volume) /* struct transfer: and V0 from it (method.md, step 2) */                             \
   ROW(p2g_filled)      /* struct transfer: V0 of what does not fly to NODE_FILLED, */                        \
+  ROW(p2g_room)        /* struct transfer: present volume to NODE_ROOM */                                    \
   ROW(p2g_place)       /* struct transfer: mass, and mass times place to NODE_PLACE */                       \
   ROW(find_crowds)     /* struct transfer: and how much of it is around what flies to t->crowd */            \
   ROW(g2p)             /* struct transfer: new state of its particles into t->next */                        \

@@ -333,6 +333,17 @@ static void weigh_places(const struct grid_geometry *geometry, const vd x[3], vd
   }
 }
 
+/* V0 J_E J_P. */
+static __attribute__((noinline)) vd present_volume(const struct transfer *t, const struct batch *batch)
+{
+  struct material_lanes m;
+  vd f[9];
+  batch_materials(t, batch, &m);
+  for (int k = 0; k < 9; k++) f[k] = batch_load(t->p->fe[k], batch);
+  return batch_constant(t->p->volume, batch) * stretch_determinant(f) *
+         material_plastic_volume(&m, batch_load(t->p->jp, batch));
+}
+
 /* A sum over particles alone, to the scalar of a field and, of NODE_PLACE, its vector. */
 static void scatter_sums(struct transfer *t, struct worker *worker, int32_t plane, enum node_field field)
 {
@@ -352,6 +363,7 @@ static void scatter_sums(struct transfer *t, struct worker *worker, int32_t plan
       vd vector[3] = {vd_set(0.0), vd_set(0.0), vd_set(0.0)}, none[3][3] = {{vd_set(0.0)}};
       const struct batch batch = batch_at(t, s + i, n - i);
       const vd scalar = field == NODE_FILLED ? landed(t, &batch, batch_constant(t->p->volume, &batch))
+                        : field == NODE_ROOM ? present_volume(t, &batch)
                                              : batch_constant(t->p->mass, &batch);
       vd x[3];
       batch_positions(t, &batch, x);
@@ -373,6 +385,11 @@ void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t plane)
 void KERNEL(p2g_filled)(void *arguments, struct worker *worker, int32_t plane)
 {
   scatter_sums(arguments, worker, plane, NODE_FILLED);
+}
+
+void KERNEL(p2g_room)(void *arguments, struct worker *worker, int32_t plane)
+{
+  scatter_sums(arguments, worker, plane, NODE_ROOM);
 }
 
 void KERNEL(p2g_place)(void *arguments, struct worker *worker, int32_t plane)

@@ -27,6 +27,25 @@ void material_set_defaults(struct material *m, enum material_model model, const 
   for (int k = 0; k < MATERIAL_VALUES; k++) m->value[k] = 0.0;
   for (int k = 0; k < words->key_count; k++) m->value[words->keys[k].at] = words->keys[k].standard;
   for (int k = 0; kind && k < kind->changes; k++) m->value[kind->change[k].at] = kind->change[k].value;
+  material_derive_kind(m, kind, NULL);
+  for (int k = 0; k < words->key_count; k++)
+    if (words->keys[k].derive && !material_kind_sets(kind, &words->keys[k]))
+      m->value[words->keys[k].at] = words->keys[k].derive(m);
+}
+
+void material_derive_kind(struct material *m, const struct material_kind *kind, const double *words)
+{
+  double standard[KIND_WORDS] = {0.0};
+  if (!kind || !kind->derive) return;
+  for (int k = 0; k < kind->word_count; k++) standard[kind->words[k].at] = kind->words[k].standard;
+  kind->derive(m, words ? words : standard);
+}
+
+bool material_kind_sets(const struct material_kind *kind, const struct material_key *key)
+{
+  for (int k = 0; kind && k < kind->changes; k++)
+    if (kind->change[k].at == key->at) return true;
+  return false;
 }
 
 static const struct material_key *find_key(const struct material_words *words, const char *word)
@@ -81,6 +100,18 @@ void material_constants(const struct material *m, struct material_constants *out
 {
   *out = (struct material_constants){.model = m->model};
   material_words(m->model)->constants(m, out->value);
+}
+
+void material_set_step(const struct material *m, double dt, struct material_constants *out)
+{
+  const struct material_words *words = material_words(m->model);
+  if (words->rates) words->rates(m, dt, out->value);
+}
+
+double material_viscosity(const struct material *m)
+{
+  const struct material_words *words = material_words(m->model);
+  return words->viscosity ? words->viscosity(m) : 0.0;
 }
 
 double material_stiffness(const struct material *m)

@@ -49,6 +49,10 @@ struct sand_parameters {
   double cohesion;       /* Pa */
   double hardening;      /* 1: the angle is h0 + (h1 kappa - h3) exp(-h2 kappa), in degrees */
   double h0, h1, h2, h3;
+  double grain_size;      /* m; 0: friction does not follow the rate */
+  double fast_angle;      /* degrees, at high rates */
+  double inertial_number; /* half way between the two angles */
+  double grain_density;   /* kg/m^3, of a grain */
 };
 
 struct cam_clay_parameters {
@@ -57,12 +61,21 @@ struct cam_clay_parameters {
   double cohesion_ratio;       /* beta: isotropic tensile strength over compressive */
   double compressive_strength; /* p00 (Pa): isotropic, at the start */
   double hardening;            /* xi */
+  double softening;            /* xi of opening */
+  double packing_limit;        /* log strain at which pores are closed; 0: none */
+  double collapse_strain;      /* log strain before hardening begins */
+  double bond_strength;        /* Pa, that bonds add to compressive_strength */
+  double bond_tension;         /* Pa, and to the strength in tension */
+  double bond_strain;          /* plastic path after which 1/e of the bonds is left */
+  double relaxation_time;      /* s; 0: the return takes no time */
 };
 
 struct von_mises_parameters {
   double young, poisson;
-  double yield_stress; /* Pa */
-  double hardening;    /* H (Pa) */
+  double yield_stress;    /* Pa */
+  double hardening;       /* H (Pa) */
+  double relaxation_time; /* s; 0: the return takes no time */
+  double rate_exponent;
 };
 
 struct water_parameters {
@@ -72,7 +85,7 @@ struct water_parameters {
   double tension;      /* 1: carries negative pressure */
 };
 
-enum { MATERIAL_VALUES = 10 };
+enum { MATERIAL_VALUES = 16 };
 
 struct material {
   char name[64];
@@ -110,11 +123,14 @@ struct material_key {
   int at; /* index into material.value */
   enum material_type type;
   double standard; /* the default, where the kind has no other */
+  /* The default from keys before this one in the list, where the kind sets no other; NULL: `standard`. */
+  double (*derive)(const struct material *m);
   struct material_range allowed;
   const char *unit;         /* NULL: none */
   const char *const *words; /* of a choice, NULL-terminated */
   /* A key that must not be 0 (or must be) for this one to have an effect, by its word; NULL: none. */
   const char *needs, *needs_not;
+  bool quiet;      /* not written where it has its default: scenes without it keep their hash */
   bool remembered; /* acts on what happened before: it has an effect where particles come from files */
   struct material_range sensible; /* low == high: nothing is said */
   const char *why;                /* what goes wrong outside */
@@ -135,15 +151,23 @@ struct material_key {
     .allowed = {-1.0, 0.5, .above = true, .below = true}, .sensible = {least, most}, .why = reason           \
   }
 
+enum { KIND_CHANGES = 12, KIND_WORDS = 4 };
+
 /* What a kind changes of its model's defaults. */
 struct material_kind {
   const char *name;
   double density;
+  struct material_range densities; /* allowed with it; low == high: all */
   struct {
     int at;
     double value;
-  } change[6];
+  } change[KIND_CHANGES];
   int changes;
+  /* Keys that this kind has beside the model's: what its changes follow from. `at` counts them from 0. */
+  const struct material_key *words;
+  int word_count;
+  /* Sets what `change` lists from m->density and the words' values. NULL: `change` has the values. */
+  void (*derive)(struct material *m, const double words[KIND_WORDS]);
 };
 
 /* Everything of a model that is not lane code. */
@@ -162,6 +186,10 @@ struct material_words {
   bool (*fits)(const struct material *m, const char **key, char text[256]);
   /* What the lanes compute with, MATERIAL_CONSTANTS at most. */
   void (*constants)(const struct material *m, double *out);
+  /* Those of them that follow from the length of the step (s). NULL: none. */
+  void (*rates)(const struct material *m, double dt, double *out);
+  /* Viscosity (Pa s) by which a semi-implicit step is limited, and FLIP is judged. NULL: 0. */
+  double (*viscosity)(const struct material *m);
 };
 
 /* Of each model, in its own file. */
@@ -183,10 +211,16 @@ const char *material_range_text(const struct material_range *range, char text[64
 /* m gets the defaults of the model and of one of its kinds (NULL: the default one); the name stays. */
 void material_set_defaults(struct material *m, enum material_model model, const struct material_kind *kind);
 
+/* What the kind (NULL: none) derives from the density and its own words (NULL: their defaults). */
+void material_derive_kind(struct material *m, const struct material_kind *kind, const double *words);
+
+/* Whether the kind (NULL: none) sets the parameter. */
+bool material_kind_sets(const struct material_kind *kind, const struct material_key *key);
+
 /* --- constants -------------------------------------------------------------------------------------------
  */
 
-enum { MATERIAL_CONSTANTS = 16 };
+enum { MATERIAL_CONSTANTS = 28 };
 
 /* A material as the kernels read it. */
 struct material_constants {
@@ -195,6 +229,12 @@ struct material_constants {
 };
 
 void material_constants(const struct material *m, struct material_constants *out);
+
+/* Sets those that follow from the length of the step (s), dt > 0; until then returns take no time. */
+void material_set_step(const struct material *m, double dt, struct material_constants *out);
+
+/* The viscosity (Pa s) of a material whose returns take time; 0: they take none. */
+double material_viscosity(const struct material *m);
 
 /* rho0 c^2 (Pa) of the fastest wave in undeformed matter. */
 double material_stiffness(const struct material *m);

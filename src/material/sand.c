@@ -1,4 +1,4 @@
-/* Parameters of sand. */
+/* Parameters and kinds of sand. */
 #include "material/sand.h"
 
 #include "base/fmath.h"
@@ -55,6 +55,53 @@ static const struct material_key keys[] = {
      .allowed = {-INFINITY, INFINITY},
      .unit = "degrees",
      .needs = "hardening"},
+    {.word = "grain_size",
+     .at = AT(grain_size),
+     .quiet = true,
+     .standard = 0.0,
+     .allowed = {0.0, INFINITY},
+     .unit = "m",
+     .needs_not = "hardening",
+     .sensible = {0.0, 0.05},
+     .why = "sand has 0.1 to 2 mm, granules of flowing snow some cm"},
+    {.word = "fast_angle",
+     .at = AT(fast_angle),
+     .quiet = true,
+     .standard = 32.76,
+     .allowed = {0.0, ANGLE_MOST, .above = true, .below = true},
+     .unit = "degrees",
+     .needs = "grain_size"},
+    {.word = "inertial_number",
+     .at = AT(inertial_number),
+     .quiet = true,
+     .standard = 0.279,
+     .allowed = {0.0, INFINITY, .above = true},
+     .needs = "grain_size",
+     .sensible = {0.05, 2.0},
+     .why = "glass beads have 0.279"},
+    {.word = "grain_density",
+     .at = AT(grain_density),
+     .quiet = true,
+     .standard = 2500.0,
+     .allowed = {0.0, INFINITY, .above = true},
+     .unit = "kg/m^3",
+     .needs = "grain_size",
+     .sensible = {200.0, 8000.0},
+     .why = "it is that of a grain, not of the heap; quartz has 2650"},
+};
+
+static const struct material_kind kinds[] = {
+    {.name = "dry_sand", .density = 1600.0, .changes = 1, .change = {{AT(friction_angle), 35.0}}},
+    /* Jop et al. 2006 */
+    {.name = "glass_beads",
+     .density = 1470.0,
+     .changes = 6,
+     .change = {{AT(friction_angle), 20.9},
+                {AT(cone), CONE_SLOPE},
+                {AT(grain_size), 5e-4},
+                {AT(fast_angle), 32.76},
+                {AT(inertial_number), 0.279},
+                {AT(grain_density), 2450.0}}},
 };
 
 /* The angle after plastic shear kappa; with exp as the lanes have it. */
@@ -67,6 +114,12 @@ static double angle_at(const struct sand_parameters *m, double kappa)
 static bool fits(const struct material *material, const char **key, char text[256])
 {
   const struct sand_parameters *m = &material->sand;
+  if (m->hardening == 0.0 && m->grain_size > 0.0 && !(m->fast_angle > m->friction_angle)) {
+    *key = "fast_angle";
+    snprintf(text, 256, "expected more than friction_angle, which is %g degrees, found %g", m->friction_angle,
+             m->fast_angle);
+    return false;
+  }
   if (m->hardening == 0.0) return true;
   const double turn = m->h1 != 0.0 ? 1.0 / m->h2 + m->h3 / m->h1 : 0.0;
   const double at[2] = {0.0, turn > 0.0 ? fmin(turn, 700.0 / m->h2) : 0.0};
@@ -83,14 +136,20 @@ static bool fits(const struct material *material, const char **key, char text[25
   return true;
 }
 
+/* M of the cone of an angle (degrees). */
+static double slope_of(const struct sand_parameters *m, double sine, double cosine)
+{
+  return m->cone == CONE_SLOPE ? sqrt(3.0) * sine / cosine : 6.0 * sine / (3.0 - sine);
+}
+
 static void constants(const struct material *material, double *out)
 {
   const struct sand_parameters *m = &material->sand;
   const struct lame lame = material_lame(m->young, m->poisson);
   double sine, cosine;
   fmath_sincos_degrees(m->hardening != 0.0 ? m->h0 : m->friction_angle, &sine, &cosine);
-  const double slope = m->cone == CONE_SLOPE ? sqrt(3.0) * sine / cosine : 6.0 * sine / (3.0 - sine),
-               k_of_m = lame.bulk / (sqrt(6.0) * lame.mu), bond = m->cohesion / lame.bulk;
+  const double slope = slope_of(m, sine, cosine), k_of_m = lame.bulk / (sqrt(6.0) * lame.mu),
+               bond = m->cohesion / lame.bulk;
   const struct sand_constants c = {
       .mu = lame.mu,
       .lambda = lame.lambda,
@@ -109,6 +168,18 @@ static void constants(const struct material *material, double *out)
   memcpy(out, &c, sizeof c);
 }
 
+static void rates(const struct material *material, double dt, double *out)
+{
+  const struct sand_parameters *m = &material->sand;
+  struct sand_constants *c = (void *)out;
+  if (m->grain_size == 0.0 || m->hardening != 0.0) return;
+  double sine, cosine;
+  fmath_sincos_degrees(m->fast_angle, &sine, &cosine);
+  c->steeper = slope_of(m, sine, cosine) * c->k_of_m - c->k;
+  c->rate = sqrt(2.0 * m->grain_density / material_lame(m->young, m->poisson).bulk) * m->grain_size /
+            (m->inertial_number * dt);
+}
+
 const struct material_words sand_words = {
     .name = "sand",
     .density = 1600.0,
@@ -116,7 +187,10 @@ const struct material_words sand_words = {
     .why_density = "dry sand has 1500 to 1700 kg/m^3 with its pores",
     .keys = keys,
     .key_count = sizeof keys / sizeof *keys,
+    .kinds = kinds,
+    .kind_count = sizeof kinds / sizeof *kinds,
     .flows = true,
     .fits = fits,
     .constants = constants,
+    .rates = rates,
 };

@@ -23,6 +23,20 @@ static const struct material_key keys[] = {
      .unit = "Pa",
      .sensible = {0.0, 1e9},
      .why = "the yield stress grows by this for each unit of plastic strain"},
+    {.word = "relaxation_time",
+     .at = AT(relaxation_time),
+     .quiet = true,
+     .standard = 0.0,
+     .allowed = {0.0, INFINITY},
+     .unit = "s",
+     .sensible = {0.0, 1e6},
+     .why = "with rate_exponent 1 it is a viscosity of yield_stress times a third of it"},
+    {.word = "rate_exponent",
+     .at = AT(rate_exponent),
+     .quiet = true,
+     .standard = 1.0,
+     .allowed = {0.1, 1.0},
+     .needs = "relaxation_time"},
 };
 
 static void constants(const struct material *material, double *out)
@@ -37,8 +51,26 @@ static void constants(const struct material *material, double *out)
       .strength = root * m->yield_stress,
       .hardening = root * m->hardening,
       .give = 1.0 / (2.0 * lame.mu + 2.0 / 3.0 * m->hardening),
+      .exponent = m->rate_exponent,
+      .root = 1.0 / m->rate_exponent,
   };
   memcpy(out, &c, sizeof c);
+}
+
+static void rates(const struct material *material, double dt, double *out)
+{
+  ((struct von_mises_constants *)(void *)out)->rate =
+      sqrt(2.0 / 3.0) * material->von_mises.relaxation_time / dt;
+}
+
+/* The tangent's; with an exponent below 1 it grows without bound in slow flow, and is that of a flow of 1 %
+ * in a relaxation time. */
+static double viscosity(const struct material *material)
+{
+  const struct von_mises_parameters *m = &material->von_mises;
+  const double at_percent = vd_exp(vd_set((m->rate_exponent - 1.0) * -4.605170185988091))[0];
+  return m->rate_exponent * m->yield_stress * m->relaxation_time / 3.0 *
+         (m->rate_exponent < 1.0 ? at_percent : 1.0);
 }
 
 const struct material_words von_mises_words = {
@@ -50,4 +82,6 @@ const struct material_words von_mises_words = {
     .key_count = sizeof keys / sizeof *keys,
     .flows = true,
     .constants = constants,
+    .rates = rates,
+    .viscosity = viscosity,
 };

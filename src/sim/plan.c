@@ -32,6 +32,7 @@ static double stable_step(const struct sim *sim)
   double dt = scene->max_step;
   if (speed > 0.0) dt = fmin(dt, scene->cfl * scene->spacing / speed);
   dt = fmin(dt, scene_gravity_step(scene));
+  dt = fmin(dt, scene_viscous_step(scene));
   dt = fmin(dt, sound_step(sim));
   if (sim->clock.trusted > 0.0) dt = fmin(dt, sim->clock.trusted);
   return dt;

@@ -35,6 +35,10 @@ static void rasterise(struct sim *sim, double *clock)
     const enum node_field place = NODE_PLACE;
     sim_scatter(sim, sim->kernels->p2g_place, &sim->transfer, &place, 1);
   }
+  if (scene_has_layers(sim->scene)) {
+    const enum node_field room = NODE_ROOM;
+    sim_scatter(sim, sim->kernels->p2g_room, &sim->transfer, &room, 1);
+  }
   if (sim->scene->has_heat) heat_rasterise(sim);
   sim_end_phase(sim, PHASE_P2G, clock);
 }
@@ -53,6 +57,7 @@ static void collide_nodes(struct sim *sim, double *clock)
   struct grid *g = sim->mesh.grid;
   for (int k = 0; k < sim->scene->body_count; k++)
     body_driven_pose(&sim->scene->bodies[k], &sim->drives[k], sim->clock.time, &sim->poses[k]);
+  for (int k = 0; k < sim->scene->body_count; k++) sim->poses[k].dt = sim->transfer.dt;
   const int shared = g->geometry.support - 1, bodies = sim->scene->body_count;
   const int32_t left = g->has_left ? shared : 0, right = g->has_right ? g->planes : g->node_planes;
   struct body_tally *tallies = instruments_bodies(sim);
@@ -384,6 +389,8 @@ static bool try_step(struct sim *sim, double dt, struct step_result *result, str
   const bool mixed = sim->transfer.mixed;
   begin_report(sim);
   sim->transfer.dt = dt;
+  for (int k = 0; k < sim->scene->material_count; k++)
+    material_set_step(&sim->scene->materials[k], dt, &sim->constants[k]);
   sim->transfer.measuring = row_is_due(sim) || sim->transfer.budget;
   sim->heat.before[0] = sim->totals.heat_in;
   sim->heat.before[1] = sim->totals.melted_mass;

@@ -103,6 +103,11 @@ static int add_bodies(hid_t file, char *text, size_t size)
     else
       used += snprintf(text + used, size - (size_t)used, "    friction: %.17g\n",
                        read_double_or(body, "friction", 0.0));
+    static const char *const ground[] = {"turbulence", "cohesion", "fast_friction", "friction_speed"};
+    for (int n = 0; n < 4; n++)
+      if (H5Aexists(body, ground[n]) > 0)
+        used += snprintf(text + used, size - (size_t)used, "    %s: %.17g\n", ground[n],
+                         read_double(body, ground[n]));
     if (H5Aexists(body, "temperature") > 0)
       used += snprintf(text + used, size - (size_t)used, "    temperature: %.17g\n",
                        read_double(body, "temperature"));
@@ -154,16 +159,29 @@ static const struct {
     {"sand", "h1", "h1"},
     {"sand", "h2", "h2"},
     {"sand", "h3", "h3"},
+    {"sand", "grain_size", "grain_size"},
+    {"sand", "fast_angle", "fast_angle"},
+    {"sand", "inertial_number", "inertial_number"},
+    {"sand", "grain_density", "grain_density"},
     {"cam_clay", "E", "young"},
     {"cam_clay", "nu", "poisson"},
     {"cam_clay", "M", "critical_slope"},
     {"cam_clay", "beta", "cohesion_ratio"},
     {"cam_clay", "p0", "compressive_strength"},
     {"cam_clay", "xi", "hardening"},
+    {"cam_clay", "softening", "softening"},
+    {"cam_clay", "packing_limit", "packing_limit"},
+    {"cam_clay", "collapse_strain", "collapse_strain"},
+    {"cam_clay", "bond_strength", "bond_strength"},
+    {"cam_clay", "bond_tension", "bond_tension"},
+    {"cam_clay", "bond_strain", "bond_strain"},
+    {"cam_clay", "relaxation_time", "relaxation_time"},
     {"von_mises", "E", "young"},
     {"von_mises", "nu", "poisson"},
     {"von_mises", "yield_stress", "yield_stress"},
     {"von_mises", "hardening", "hardening"},
+    {"von_mises", "relaxation_time", "relaxation_time"},
+    {"von_mises", "rate_exponent", "rate_exponent"},
     {"water", "bulk", "bulk_modulus"},
     {"water", "gamma", "exponent"},
     {"water", "viscosity", "viscosity"},
@@ -469,6 +487,8 @@ static void check_step(struct sim *sim, hid_t file, struct expected *e, int step
   for (int k = 0; k < field_count; k++) mem_free(*fields[k].rows);
 }
 
+enum { LAST_STEP = 100 };
+
 static void run_case(const struct comm *comm, enum isa isa, const char *path, const char *name)
 {
   hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -496,7 +516,7 @@ static void run_case(const struct comm *comm, enum isa isa, const char *path, co
   CHECK(sim->totals.particles == e.count);
   int compared = 0;
   const double dt = read_double(file, "dt");
-  for (int step = 1; step <= 60; step++) {
+  for (int step = 1; step <= LAST_STEP; step++) {
     code = sim_advance(sim, dt, &err);
     if (code) fprintf(stderr, "%s: %s\n", name, err.text);
     CHECK(!code && sim->report.halvings == 0);
@@ -528,7 +548,7 @@ int main(int argc, char **argv)
   comm_create(&comm, MPI_COMM_WORLD);
   struct file_list *cases = NULL;
   CHECK(file_list_create(&cases, TEST_DATA "/reference", "", ".h5", NULL) == FIRN_OK);
-  CHECK(cases->count >= 15);
+  CHECK(cases->count >= 22);
   for (int k = 0; k < cases->count; k++) {
     char *path = file_join(TEST_DATA "/reference", cases->names[k]);
     run_case(&comm, ISA_COUNT, path, cases->names[k]);

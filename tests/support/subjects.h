@@ -5,6 +5,8 @@
 #include "support/lanes.h"
 #include "support/tensor.h"
 
+#include <string.h>
+
 enum subject {
   SUBJECT_SNOW,
   SUBJECT_COROTATED,
@@ -18,19 +20,37 @@ enum subject {
   SUBJECT_VON_MISES_HARDENING,
   SUBJECT_WATER,
   SUBJECT_WATER_LINEAR,
+  SUBJECT_NATURAL,
+  SUBJECT_HOAR,
+  SUBJECT_SAND_RATED, /* from here on returns take time */
+  SUBJECT_CLAY_RATED,
+  SUBJECT_ICE_RATED,
   SUBJECTS
 };
 
+#define SUBJECT_STEP 1e-3 /* s, of all returns */
+
 static const char *const subject_names[SUBJECTS] = {
-    "snow",      "corotated", "neo_hookean",         "sand",  "sand slope",   "sand hardening", "clay warm",
-    "clay cold", "von_mises", "von_mises hardening", "water", "water linear",
+    "snow",       "corotated",  "neo_hookean",         "sand",  "sand slope",   "sand hardening", "clay warm",
+    "clay cold",  "von_mises",  "von_mises hardening", "water", "water linear", "natural",        "hoar",
+    "sand rated", "clay rated", "ice rated",
 };
+
+/* A kind of cam_clay. */
+static inline const struct material_kind *subject_kind(const char *name)
+{
+  const struct material_words *words = material_words(MODEL_CAM_CLAY);
+  for (int k = 0; k < words->kind_count; k++)
+    if (!strcmp(words->kinds[k].name, name)) return &words->kinds[k];
+  return NULL;
+}
 
 static inline struct material subject_material(enum subject subject)
 {
   static const enum material_model model[SUBJECTS] = {
-      MODEL_SNOW,     MODEL_COROTATED, MODEL_NEO_HOOKEAN, MODEL_SAND,      MODEL_SAND,  MODEL_SAND,
-      MODEL_CAM_CLAY, MODEL_CAM_CLAY,  MODEL_VON_MISES,   MODEL_VON_MISES, MODEL_WATER, MODEL_WATER};
+      MODEL_SNOW,     MODEL_COROTATED, MODEL_NEO_HOOKEAN, MODEL_SAND,      MODEL_SAND,     MODEL_SAND,
+      MODEL_CAM_CLAY, MODEL_CAM_CLAY,  MODEL_VON_MISES,   MODEL_VON_MISES, MODEL_WATER,    MODEL_WATER,
+      MODEL_CAM_CLAY, MODEL_CAM_CLAY,  MODEL_SAND,        MODEL_CAM_CLAY,  MODEL_VON_MISES};
   struct material m = {.name = "subject"};
   material_set_defaults(&m, model[subject], NULL);
   switch (subject) {
@@ -52,9 +72,23 @@ static inline struct material subject_material(enum subject subject)
     m.water.tension = 1.0;
     m.water.viscosity = 0.5;
     break;
+  case SUBJECT_NATURAL: material_set_defaults(&m, MODEL_CAM_CLAY, subject_kind("natural")); break;
+  case SUBJECT_HOAR: material_set_defaults(&m, MODEL_CAM_CLAY, subject_kind("surface_hoar")); break;
+  case SUBJECT_SAND_RATED: m.sand.grain_size = 1e-3; break;
+  case SUBJECT_CLAY_RATED: m.cam_clay.relaxation_time = 0.02; break;
+  case SUBJECT_ICE_RATED:
+    m.von_mises.relaxation_time = 0.1;
+    m.von_mises.rate_exponent = 1.0 / 3.0;
+    break;
   default: break;
   }
   return m;
+}
+
+/* Whether a state may stay outside its yield surface. */
+static inline bool subject_is_rated(enum subject subject)
+{
+  return subject >= SUBJECT_SAND_RATED;
 }
 
 /* One constant table of all. */
@@ -63,6 +97,7 @@ static inline void subject_table(struct material_constants table[SUBJECTS])
   for (int k = 0; k < SUBJECTS; k++) {
     const struct material m = subject_material((enum subject)k);
     material_constants(&m, &table[k]);
+    material_set_step(&m, SUBJECT_STEP, &table[k]);
   }
 }
 

@@ -233,7 +233,22 @@ static void mistakes(void **state)
   refuse("model: snad", "", "materials.m.model: unknown value 'snad'; did you mean 'sand'?");
   refuse("model: sand, kind: powder", "",
          "s.yml:4: materials.m.kind: 'powder' is a kind of snow, and 'model' is sand; remove one of the two");
-  refuse("model: sand, kind: dry", "", "materials.m.kind: sand has no kinds");
+  refuse("model: von_mises, kind: dry", "", "materials.m.kind: von_mises has no kinds");
+  refuse("kind: natural, density: 90", "",
+         "s.yml:4: materials.m.density: 'kind: natural' has at least 100 and at most 500 kg/m^3, found 90");
+  refuse("kind: natural, thickness: 0.1", "",
+         "materials.m.thickness: is a key of 'kind: surface_hoar'; remove it, or choose that kind");
+  refuse("kind: surface_hoar, collapse: 0.02", "", "materials.m.packing_limit: expected more than");
+  refuse("model: cam_clay, bond_strain: 0.01", "", "materials.m.bond_strain: has no effect without");
+  refuse("kind: natural, bond_strain: 1e-5", "", "bonds would break faster than snow of this stiffness");
+  refuse("kind: natural, softening: 2", "",
+         "materials.m.softening: with these bonds strength falls too fast");
+  refuse("model: cam_clay, packing_limit: 1, hardening: 0", "", "raise 'hardening' to at least 1e-6");
+  refuse("model: sand, grain_size: 1e-3, friction_angle: 40", "",
+         "materials.m.fast_angle: expected more than friction_angle, which is 40 degrees");
+  refuse("model: sand, fast_angle: 40", "", "materials.m.fast_angle");
+  refuse("model: sand, hardening: true, grain_size: 1e-3", "", "materials.m.grain_size");
+  refuse("model: von_mises, rate_exponent: 0.5", "", "materials.m.rate_exponent");
   refuse("model: cam_clay, kind: icey", "", "materials.m.kind: unknown value 'icey'; valid: warm_shear");
   refuse("kind: warm_plugs", "", "did you mean 'warm_plug'?");
   refuse("kind: [icy]", "", "materials.m.kind");

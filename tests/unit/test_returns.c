@@ -75,7 +75,8 @@ static double whole_volume(enum subject subject, const lane sigma[3], const stru
 static void before_hardening(enum subject subject, const struct lane_state *before, struct lane_state *after)
 {
   if (model_of(subject) == MODEL_CAM_CLAY) memcpy(after->volume, before->volume, sizeof after->volume);
-  if (subject == SUBJECT_SAND_HARDENING) memcpy(after->shear, before->shear, sizeof after->shear);
+  if (subject == SUBJECT_SAND_HARDENING || subject == SUBJECT_HOAR || subject == SUBJECT_NATURAL)
+    memcpy(after->shear, before->shear, sizeof after->shear);
 }
 
 struct worst {
@@ -124,7 +125,7 @@ static void check_worst(const struct lanes *lanes, enum subject subject, const s
       "%.0f %% plastic, %.0f %% flowing\n",
       lanes->name, subject_names[subject], worst->volume, worst->twice, raised,
       100.0 * worst->plastic / TRIALS, 100.0 * worst->flowing / TRIALS);
-  assert_true(worst->volume < 1e-13 && worst->twice <= 1e-15);
+  assert_true(worst->volume < 1e-13 && (subject_is_rated(subject) || worst->twice <= 1e-15));
   if (subject == SUBJECT_SNOW) /* its clamp follows no energy */
     assert_true(worst->times < 1.015);
   else
@@ -163,6 +164,26 @@ static void strains(const lane sigma[3], int l, double *volume, double *norm)
   *norm = sqrt(norm2);
 }
 
+/* What bonds and packing make of cam clay's strength: p_c (Pa), and beta_n instead of *beta. */
+static double clay_strength(const struct cam_clay_parameters *m, double bulk, double eps, double kappa,
+                            double *beta)
+{
+  const double floor = asinh(1e-3 * m->compressive_strength / bulk), most = fmin(m->hardening, 1.0);
+  const double x = fmax(-(eps + m->collapse_strain), 0.0), limit = m->packing_limit - m->collapse_strain;
+  double g = x;
+  if (m->packing_limit > 0.0) {
+    const double y = fmin(x, limit * (1.0 - sqrt(most)));
+    g = y / (1.0 - y / limit) + (x - y) / most;
+  }
+  const double a = asinh(m->compressive_strength / bulk) + m->hardening * g - m->softening * fmax(eps, 0.0);
+  const double ps = bulk * sinh(fmax(floor, fmin(a, 2.0)));
+  if (m->bond_strength + m->bond_tension == 0.0) return ps;
+  const double share = exp(-kappa / m->bond_strain) * fmin(ps / m->compressive_strength, 1.0);
+  const double pc = ps + share * m->bond_strength;
+  *beta += share * (m->bond_tension - *beta * m->bond_strength) / pc;
+  return pc;
+}
+
 /* The yield function as a strain (0 on the surface), from the formulas of the papers: nothing is shared with
  * the lanes. */
 static double beyond(enum subject subject, double volume, double norm, double history, double shear)
@@ -181,10 +202,9 @@ static double beyond(enum subject subject, double volume, double norm, double hi
         m->sand.cone == CONE_SLOPE ? sqrt(3.0) * tan(phi) : 6.0 * sin(phi) / (3.0 - sin(phi));
     return (q - slope * (p + (history == 0.0 ? m->sand.cohesion / tan(phi) : 0.0))) / lame.mu;
   }
-  const double beta = m->cam_clay.cohesion_ratio, M = m->cam_clay.critical_slope,
-               start = asinh(m->cam_clay.compressive_strength / lame.bulk),
-               floor = asinh(1e-3 * m->cam_clay.compressive_strength / lame.bulk),
-               p0 = lame.bulk * sinh(fmax(floor, fmin(start - m->cam_clay.hardening * history, 2.0)));
+  double beta = m->cam_clay.cohesion_ratio;
+  const double M = m->cam_clay.critical_slope,
+               p0 = clay_strength(&m->cam_clay, lame.bulk, history, shear, &beta);
   const double value = (1.0 + 2.0 * beta) * q * q + M * M * (p + beta * p0) * (p - p0),
                r = 0.5 * (1.0 + beta) * p0;
   return value / (2.0 * M * M * r * lame.bulk);
@@ -195,7 +215,8 @@ static void returns_end_on_the_surface(void **unused)
 {
   (void)unused;
   FOR_SETS(lanes)
-  for (enum subject s = SUBJECT_SAND; s <= SUBJECT_VON_MISES_HARDENING; s++) {
+  for (enum subject s = SUBJECT_SAND; s < SUBJECTS; s++) {
+    if (!yields(s) || subject_is_rated(s)) continue;
     double worst = 0.0;
     for (uint64_t k = 0; k < 20000; k += WIDE) {
       struct lane_state before, after;
