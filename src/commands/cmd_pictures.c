@@ -40,7 +40,10 @@ enum option_id {
   EXTINCTION,
   REFINE,
   VOXEL,
+  KERNEL,
   EDGE,
+  ROUGH,
+  GRAIN,
   SAMPLES,
   LEAST,
   ERROR,
@@ -88,10 +91,13 @@ static const struct entry entries[OPTIONS] = {
               TRACED},
     [ALBEDO] = {"albedo", "R,G,B", "albedo of one scattering, each 0 to 1", TRACED},
     [COSINE] = {"cosine", "G", "mean cosine of a scattering (0.5)", TRACED},
-    [EXTINCTION] = {"extinction", "S", "extinction of snow of 400 kg/m3, in 1/m (724)", TRACED},
-    [REFINE] = {"refine", "N", "voxels per cell of the simulation along each axis, 1 to 8 (2)", TRACED},
+    [EXTINCTION] = {"extinction", "S", "extinction of snow of 400 kg/m3, in 1/m (2617)", TRACED},
+    [REFINE] = {"refine", "N", "voxels per cell of eight particles along each axis, 1 to 16 (8)", TRACED},
     [VOXEL] = {"voxel", "M", "edge of a voxel in m, instead of --refine", TRACED},
-    [EDGE] = {"edge", "PART", "part of the full density to subtract, for sharper edges (0.2)", TRACED},
+    [KERNEL] = {"kernel", "M", "width of the kernel in m (the gap between particles)", TRACED},
+    [EDGE] = {"edge", "PART", "part of the packed density where snow begins (0.35); 0: no surface", TRACED},
+    [ROUGH] = {"rough", "PART", "roughness of the surface, 0 to 1 (0.15)", TRACED},
+    [GRAIN] = {"grain-radius", "M", "radius of snow grains in m, which sets the extinction (0.00025)", TRACED},
     [SAMPLES] = {"samples", "N", "maximum of paths per pixel (256)", TRACED},
     [LEAST] = {"least-samples", "N", "minimum of paths per pixel (16)", TRACED},
     [ERROR] = {"error", "E", "relative error at which a pixel is done (0.05); 0: all pixels get --samples",
@@ -212,7 +218,14 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
     code = parse_number(id, text, 1e-3, 1e9, &own_look(o)->extinction, err);
     own_look(o)->density = 400.0;
     return code;
-  case REFINE: return parse_count(id, text, 1, 8, &o->refine, err);
+  case GRAIN:
+    code = parse_number(id, text, 1e-6, 1.0, &number, err);
+    if (!code) own_look(o)->extinction = look_extinction(400.0, number);
+    own_look(o)->density = 400.0;
+    return code;
+  case REFINE: return parse_count(id, text, 1, 16, &o->refine, err);
+  case KERNEL: return parse_number(id, text, 1e-9, 1e9, &o->kernel, err);
+  case ROUGH: return parse_number(id, text, 0.0, 1.0, &o->rough, err);
   case VOXEL: return parse_number(id, text, 1e-9, 1e9, &o->voxel, err);
   case EDGE: return parse_number(id, text, 0.0, 0.9, &o->edge, err);
   case SAMPLES: return parse_samples(id, text, &o->most, err);

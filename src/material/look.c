@@ -1,5 +1,6 @@
-/* Snow's extinction, albedo `paper` and mean cosine are those of section 9 of the 2013 paper. Its albedo
- * makes thick snow blue; the default is whiter, as real snow is (Wiscombe and Warren 1980). Of the others
+/* Extinction and albedo of `paper`, and the mean cosine of snow, are those of section 9 of the 2013 paper. Its
+ * albedo makes thick snow blue; the default is whiter, as real snow is (Wiscombe and Warren 1980), and its
+ * extinction that of ice spheres with a radius of 0.25 mm (look_extinction()). Of the others
  * extinction and cosine are chosen so that a layer of a few millimetres is opaque, and albedo follows from
  * the colour. */
 #include "material/look.h"
@@ -9,7 +10,7 @@
 #include <string.h>
 
 const struct look looks[LOOKS] = {
-    {"snow", "white, a slight blue in the shadows", {0.9985, 0.999, 0.9995}, 0.5, 724.0, 400.0, false, 0},
+    {"snow", "white, a slight blue in the shadows", {0.9985, 0.999, 0.9995}, 0.5, 2617.0, 400.0, false, 0, 0.15},
     {"paper",
      "the albedo of the 2013 paper: thick snow is blue",
      {0.9, 0.95, 1.0},
@@ -17,10 +18,11 @@ const struct look looks[LOOKS] = {
      724.0,
      400.0,
      false,
-     0},
-    {"sand", "the ochre of a dune", {0.9715, 0.9277, 0.8190}, 0.5, 3000.0, 1600.0, false, 0},
-    {"clay", "wet earth", {0.9000, 0.8087, 0.6968}, 0.5, 3000.0, 1600.0, false, 0},
-    {"rubber", "red and smooth", {0.9657, 0.5234, 0.4067}, 0.5, 3000.0, 1000.0, false, 0},
+     0,
+     0.0},
+    {"sand", "the ochre of a dune", {0.9715, 0.9277, 0.8190}, 0.5, 3000.0, 1600.0, false, 0, 0.15},
+    {"clay", "wet earth", {0.9000, 0.8087, 0.6968}, 0.5, 3000.0, 1600.0, false, 0, 0.15},
+    {"rubber", "red and smooth", {0.9657, 0.5234, 0.4067}, 0.5, 3000.0, 1000.0, false, 0, 0.0},
     {"ice",
      "pale blue and smooth, light gets some way in",
      {0.9850, 0.9965, 0.9990},
@@ -28,7 +30,8 @@ const struct look looks[LOOKS] = {
      300.0,
      917.0,
      true,
-     0},
+     0,
+     0.05},
     {"water",
      "clear green-blue, sky and sun are mirrored",
      {0.45, 0.88, 0.93},
@@ -36,8 +39,9 @@ const struct look looks[LOOKS] = {
      30.0,
      1000.0,
      true,
-     LOOK_SPRAY},
-    {"spray", "drops of water in the air", {0.975, 0.985, 0.99}, 0.6, 250.0, 1000.0, false, 0},
+     LOOK_SPRAY,
+     0.0},
+    {"spray", "drops of water in the air", {0.975, 0.985, 0.99}, 0.6, 250.0, 1000.0, false, 0, 0.15},
 };
 
 int look_of_model(enum material_model model)
@@ -57,6 +61,11 @@ const struct look *look_find(const char *name)
   for (int k = 0; k < LOOKS; k++)
     if (strcmp(looks[k].name, name) == 0) return &looks[k];
   return NULL;
+}
+
+double look_extinction(double density, double radius)
+{
+  return 1.5 * density / (917.0 * radius);
 }
 
 double look_reflectance(double albedo, double cosine)

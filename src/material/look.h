@@ -13,6 +13,7 @@ struct look {
   double density;    /* kg/m^3 */
   bool mirrors;      /* its surface is smooth (render/trace/surface.h) */
   int drops;         /* look of its loose drops; 0: its own */
+  double rough;      /* how much of its surface comes from grains: 0 smooth .. 1 */
 };
 
 enum { LOOK_SNOW, LOOK_PAPER, LOOK_SAND, LOOK_CLAY, LOOK_RUBBER, LOOK_ICE, LOOK_WATER, LOOK_SPRAY, LOOKS };
@@ -24,6 +25,10 @@ int look_of_model(enum material_model model);
 
 /* NULL where there is none of that name. */
 const struct look *look_find(const char *name);
+
+/* Extinction (1/m) of snow of this density (kg/m^3) made of grains of this radius (m): 3 rho / (2 rho_ice r),
+ * the shadows of opaque spheres. */
+double look_extinction(double density, double radius);
 
 /* Reflectance of a deep layer for diffuse light (van de Hulst's fit), and the albedo that gives it. */
 double look_reflectance(double albedo, double cosine);

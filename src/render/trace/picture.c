@@ -13,12 +13,15 @@
 #include <math.h>
 #include <string.h>
 
+static const double most_bytes = 1.5e9; /* of the grids near surfaces, on a node */
+
 enum { MOMENTS = 8 }; /* of the bodies, in each slice of an open shutter */
 
 struct picture_options picture_defaults(void)
 {
-  return (struct picture_options){.refine = 2,
-                                  .edge = 0.2,
+  return (struct picture_options){.refine = 8,
+                                  .edge = 0.35,
+                                  .rough = -1.0,
                                   .least = 16,
                                   .most = 256,
                                   .target = 0.05,
@@ -42,6 +45,7 @@ struct set {
   struct solids solids;
   struct light *light;
   struct look found[VOLUME_LOOKS];
+  double rest[VOLUME_LOOKS]; /* kg/m^3, packed */
   int found_count;
   uint8_t *look; /* of each particle, where there are several */
   struct trace_stage stage;
@@ -62,13 +66,34 @@ double picture_mass(const struct scene *scene, const struct frame *frame)
   return 400.0 * pow(spacing > 0.0 ? spacing : 0.01, 3.0);
 }
 
+/* Gap between packed particles (m): half a cell where eight of them share it. */
+static double gap_of(const struct set *s)
+{
+  const struct scene *scene = s->view->scene;
+  double volume = 0.0, count = 0.0;
+  for (int k = 0; scene && k < scene->snow_count; k++) {
+    const struct snow_source *snow = &scene->snow[k];
+    if (snow->file) continue;
+    const double own = shape_volume(&snow->shape), cell = pow(scene->spacing, 3.0);
+    volume += own;
+    count += snow->count > 0 ? (double)snow->count : snow->per_cell * own / cell;
+  }
+  if (volume > 0.0 && count > 0.0) return cbrt(volume / count);
+  if (scene) return 0.5 * scene->spacing;
+  const double spacing = cloud_spacing(s->frame->position, s->frame->count);
+  return spacing > 0.0 ? spacing : 0.01;
+}
+
+static double kernel_of(const struct set *s)
+{
+  return s->options->kernel > 0.0 ? s->options->kernel : gap_of(s);
+}
+
+/* The grid's voxel (m). Without a surface there is but one grid, which is the kernel's too. */
 static double voxel_of(const struct set *s)
 {
   const struct picture_options *o = s->options;
-  if (o->voxel > 0.0) return o->voxel;
-  if (s->view->scene) return s->view->scene->spacing / o->refine;
-  const double spacing = cloud_spacing(s->frame->position, s->frame->count);
-  return (spacing > 0.0 ? spacing : 0.01) * 2.0 / o->refine; /* eight particles a cell */
+  return o->voxel > 0.0 ? o->voxel : 2.0 * gap_of(s) / o->refine;
 }
 
 /* A material's look with its own colour. */
@@ -124,6 +149,21 @@ static uint8_t add_look(const struct look *look, struct look found[VOLUME_LOOKS]
   return (uint8_t)k;
 }
 
+/* Density (kg/m^3) that matter of a look has where it is packed: that of the scene's snow, at the start. */
+static double rest_density(const struct set *s, int look, const uint8_t *of)
+{
+  const struct scene *scene = s->view->scene;
+  double mass = 0.0, volume = 0.0;
+  for (int k = 0; scene && k < scene->snow_count; k++) {
+    const struct snow_source *snow = &scene->snow[k];
+    if (snow->file || (s->found_count > 1 && of[snow->material] != look)) continue;
+    const double own = shape_volume(&snow->shape);
+    mass += scene_density(scene, snow) * own;
+    volume += own;
+  }
+  return volume > 0.0 ? mass / volume : s->found[look].density;
+}
+
 /* Looks of the particles, and what the tracer and the grid must know of them. */
 static void set_looks(struct set *s, struct volume_options *o)
 {
@@ -147,8 +187,7 @@ static void set_looks(struct set *s, struct volume_options *o)
   for (int k = 0; k < used; k++) {
     trace_set_look(&s->stage, k, s->found[k].albedo, s->found[k].cosine);
     o->strength[k] = s->found[k].extinction / s->found[k].density;
-    o->edge[k] = s->options->edge * s->found[k].extinction;
-    o->gain[k] = 1.0 / (1.0 - s->options->edge);
+    o->edge[k] = 0.0;
   }
   if (used > 1) {
     s->look = mem_alloc((size_t)s->frame->count, 1);
@@ -158,6 +197,7 @@ static void set_looks(struct set *s, struct volume_options *o)
       s->look[i] = kind != MATTER_SNOW ? matter[kind] : material < (uint32_t)materials ? of[material] : 0;
     }
   }
+  for (int k = 0; k < used; k++) s->rest[k] = k < count ? rest_density(s, k, of) : s->found[k].density;
   mem_free(of);
 }
 
@@ -211,7 +251,7 @@ static int set_surface(struct set *s, double same_mass, const double lattice[3],
   float *position, *velocity, *volume;
   const int64_t count = collect_clear(s, same_mass, &position, &velocity, &volume);
   /* With fewer than three particles a voxel the surface of water at rest is rough. */
-  struct volume_options o = {.voxel = 1.5 * voxel_of(s)};
+  struct volume_options o = {.voxel = 1.5 * kernel_of(s)};
   const struct volume_points points = {
       .count = count, .position = position, .velocity = s->close > s->open ? velocity : NULL, .mass = volume};
   const double part = (s->close - s->open) / s->slices;
@@ -247,10 +287,29 @@ static void set_solids(struct set *s)
   mem_free(colors);
 }
 
+/* The snow's surface; `slices` grids share the memory. */
+static struct volume_grain grain_of(const struct set *s)
+{
+  const struct picture_options *o = s->options;
+  struct volume_grain grain = {.voxel = voxel_of(s),
+                               .kernel = 0.25 * gap_of(s),
+                               .level = o->edge,
+                               .width = 0.1,
+                               .budget = most_bytes / s->slices};
+  for (int k = 0; k < s->found_count; k++) {
+    const struct look *look = &s->found[k];
+    grain.rest[k] = s->rest[k];
+    grain.full[k] = look->extinction / look->density * s->rest[k];
+    grain.rough[k] = o->rough >= 0.0 && look->rough > 0.0 ? o->rough : look->rough;
+  }
+  return grain;
+}
+
 static int set_volumes(struct set *s, struct error *err)
 {
   const struct scene *scene = s->view->scene;
-  struct volume_options o = {.voxel = voxel_of(s)};
+  const bool surface = s->options->edge > 0.0;
+  struct volume_options o = {.voxel = surface ? kernel_of(s) : voxel_of(s), .kernel = s->options->kernel};
   if (scene) memcpy(o.lattice, scene->lower, sizeof o.lattice);
   set_looks(s, &o);
   const double same_mass = picture_mass(scene, s->frame);
@@ -261,14 +320,17 @@ static int set_volumes(struct set *s, struct error *err)
                                        .velocity = s->close > s->open ? s->frame->velocity : NULL,
                                        .mass = s->frame->mass,
                                        .same_mass = same_mass,
-                                       .look = s->look};
+                                       .look = s->look,
+                                       .id = s->frame->id};
+  const struct volume_grain grain = grain_of(s);
   s->volume = mem_alloc((size_t)s->slices, sizeof *s->volume);
   const double part = (s->close - s->open) / s->slices;
   const int poses = s->solids.count * s->solids.moments / s->slices;
   for (int k = 0; k < s->slices; k++) {
     o.from = s->open + part * k;
     o.to = o.from + part;
-    const int code = volume_create(&s->volume[k], s->comm, &points, &o, err);
+    const int code = surface ? volume_create_grained(&s->volume[k], s->comm, &points, &o, &grain, err)
+                             : volume_create(&s->volume[k], s->comm, &points, &o, err);
     if (code) return code;
     volume_mark_bodies(s->volume[k], s->solids.pose + k * poses, poses);
   }

@@ -18,9 +18,11 @@ enum picture_curve {
 struct picture_options {
   const struct look *look; /* of all snow; NULL: as the scene's materials say */
   struct look own;         /* what `look` may point to: a look of the command line */
-  int refine;              /* voxels a cell of the simulation along each axis */
+  int refine;              /* voxels per two particle spacings (a cell of eight particles) */
   double voxel;            /* m; 0: by refine */
-  double edge;             /* part of a look's full density that is taken off, so that edges are sharper */
+  double kernel;           /* m, of the sum over particles; 0: their spacing */
+  double edge;             /* part of the packed density where matter begins; 0: density as it is, no surface */
+  double rough;            /* part that grains have in the surface; negative: as the look says */
   int least, most;         /* samples a pixel */
   double target;           /* relative error to stop at; 0: all pixels get `most` */
   double shutter;          /* part of the time between two frames that it is open; 0: no motion blur */

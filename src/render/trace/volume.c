@@ -42,11 +42,11 @@ float volume_extinction(const struct volume *v, const float p[3])
 
 double volume_bytes(const struct volume *v)
 {
-  return (double)v->tile_count * (double)(sizeof *v->tile + (v->share ? sizeof *v->share : 0)) +
+  return (double)(v->tile_count + v->spare) * (double)(sizeof *v->tile + (v->share ? sizeof *v->share : 0)) +
          ((double)v->brick_mask + 1.0) * (double)(sizeof *v->brick + sizeof *v->brick_key);
 }
 
-static int by_key(const void *a, const void *b)
+int volume_by_key(const void *a, const void *b)
 {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return x < y ? -1 : x > y;
@@ -62,7 +62,7 @@ static uint32_t count_slots(const uint64_t *keys, int64_t count)
     const int32_t home[3] = {tile[0] >> 3, tile[1] >> 3, tile[2] >> 3};
     homes[k] = splat_pack(home);
   }
-  qsort(homes, (size_t)count, sizeof *homes, by_key);
+  qsort(homes, (size_t)count, sizeof *homes, volume_by_key);
   uint32_t bricks = 1, slots = 2;
   for (int64_t k = 1; k < count; k++) bricks += homes[k] != homes[k - 1];
   while (slots < 2 * bricks) slots *= 2;
@@ -70,8 +70,7 @@ static uint32_t count_slots(const uint64_t *keys, int64_t count)
   return slots;
 }
 
-/* Tile k is the one of the k-th key. */
-static void index_tiles(struct volume *v, const uint64_t *keys, int64_t count)
+void volume_index(struct volume *v, const uint64_t *keys, int64_t count)
 {
   const uint32_t slots = count_slots(keys, count);
   v->brick_mask = slots - 1;
@@ -94,8 +93,13 @@ static void index_tiles(struct volume *v, const uint64_t *keys, int64_t count)
   }
 }
 
-/* Puts node 0 so that all stencils, smeared ones too, have positive coordinates with a brick to spare. */
-static int place(struct volume *v, const struct volume_points *points, const struct volume_options *o,
+int32_t *volume_entry(struct volume *v, const int32_t tile[3])
+{
+  const int32_t home[3] = {tile[0] >> 3, tile[1] >> 3, tile[2] >> 3};
+  return &v->brick[brick_slot(v, splat_pack(home))][(tile[0] & 7) << 6 | (tile[1] & 7) << 3 | (tile[2] & 7)];
+}
+
+int volume_place(struct volume *v, const struct volume_points *points, const struct volume_options *o,
                  struct error *err)
 {
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
@@ -130,9 +134,9 @@ static int build(struct volume *v, const struct comm *comm, const struct volume_
     code =
         error_set(err, FIRN_ELIMIT, "the picture needs more than %d tiles: give a larger --voxel", INT32_MAX);
   if (!code) {
-    qsort(keys, (size_t)v->tile_count, sizeof *keys, by_key);
-    index_tiles(v, keys, v->tile_count);
-    splat_fill(v, comm, keys, points, options);
+    qsort(keys, (size_t)v->tile_count, sizeof *keys, volume_by_key);
+    volume_index(v, keys, v->tile_count);
+    splat_fill(v, comm, keys, points, options, NULL, NULL);
   }
   mem_free(keys);
   return code;
@@ -148,7 +152,7 @@ int volume_create(struct volume **out, const struct comm *comm, const struct vol
   struct volume *v = mem_alloc(1, sizeof *v);
   v->voxel = options->voxel;
   v->threads = comm ? comm->threads : 1;
-  int code = place(v, points, options, err);
+  int code = volume_place(v, points, options, err);
   if (!code) code = build(v, comm, points, options, err);
   if (code) volume_destroy(&v);
   *out = v;
@@ -189,6 +193,23 @@ static void mark_tile(const struct volume *v, struct volume_tile *tile, const st
   }
 }
 
+/* Spare tiles that stand for the inside of snow: where a body may touch one, the next one takes its place. */
+static void mark_spare(struct volume *v, uint32_t slot, const struct body_pose *poses, int count)
+{
+  int32_t brick[3];
+  splat_unpack(v->brick_key[slot], brick);
+  for (int k = 0; k < VOLUME_BRICK; k++) {
+    int32_t *number = &v->brick[slot][k];
+    const int at[3] = {k >> 6, k >> 3 & 7, k & 7};
+    double x[3];
+    if (*number < v->tile_count) continue;
+    for (int d = 0; d < 3; d++)
+      x[d] = v->origin[d] + v->voxel * VOLUME_TILE * (8 * brick[d] + at[d] + 0.5);
+    for (int b = 0; b < count && (*number - v->tile_count) % 2 == 0; b++)
+      *number += body_may_touch(&poses[b], x, 0.8661 * VOLUME_TILE * v->voxel);
+  }
+}
+
 void volume_mark_bodies(struct volume *v, const struct body_pose *poses, int count)
 {
   int64_t from, to;
@@ -196,5 +217,7 @@ void volume_mark_bodies(struct volume *v, const struct body_pose *poses, int cou
 #pragma omp parallel for num_threads(v->threads) schedule(dynamic, 16)
   for (int64_t k = from; k < to; k++)
     for (int b = 0; b < count; b++) mark_tile(v, &v->tile[k], &poses[b]);
+  for (uint32_t slot = 0; v->spare > 0 && slot <= v->brick_mask; slot++)
+    if (v->brick_key[slot] != UINT64_MAX) mark_spare(v, slot, poses, count);
   node_block_gather(v->memory, v->tile_count, sizeof *v->tile);
 }

@@ -47,6 +47,7 @@ struct volume {
   uint32_t brick_mask;               /* table size less one */
   int32_t low[3], high[3];           /* voxels: bounds of all tiles, both multiples of 64 */
   struct node_block *memory, *shares;
+  int spare; /* tiles behind the others that stand for many: even inside, of look number / 2; odd: near a body */
 };
 
 /* What is rasterised. Arrays are the caller's, the same on all ranks. */
@@ -57,11 +58,15 @@ struct volume_points {
   const float *mass;     /* kg; NULL: all have `same_mass` */
   double same_mass;
   const uint8_t *look; /* index below VOLUME_LOOKS; NULL: all 0 */
+  const uint64_t *id;  /* what grains are drawn from; NULL: the index */
+  int grains;          /* that each is broken into; 0: it is drawn itself */
+  double scatter;      /* m: grains lie up to this far from their particle along each axis */
 };
 
 struct volume_options {
   double lattice[3];             /* m, a node of the grid */
   double voxel;                  /* m */
+  double kernel;                 /* m: unit of the cubic kernel, up to twice the voxel; less than it: the voxel */
   double strength[VOLUME_LOOKS]; /* extinction over density, m^2/kg */
   double edge[VOLUME_LOOKS]; /* 1/m: extinction taken off everywhere, so that edges are sharper; 0: none */
   double gain[VOLUME_LOOKS]; /* of what is left, with an edge */
@@ -74,6 +79,23 @@ struct volume_options {
 int volume_create(struct volume **out, const struct comm *comm, const struct volume_points *points,
                   const struct volume_options *options, struct error *err);
 void volume_destroy(struct volume **volume);
+
+/* Snow with a surface and with grains (volume_grain.c). */
+struct volume_grain {
+  double voxel;              /* m, of the grid near surfaces */
+  double kernel;             /* m, size of a grain */
+  double rest[VOLUME_LOOKS]; /* kg/m^3, of packed matter */
+  double full[VOLUME_LOOKS]; /* 1/m, its extinction */
+  double rough[VOLUME_LOOKS];  /* part of the density that comes from grains; 0: a smooth surface */
+  double level, width;       /* relative density where matter begins, and over which it becomes full */
+  double budget;             /* bytes on a node; a voxel that needs more is enlarged */
+};
+
+/* Collective, as volume_create(). The points' density is summed on the grid of `options` (lattice, voxel,
+ * smear; `strength` and `edge` are not used) and made into matter with a surface on a finer one. */
+int volume_create_grained(struct volume **out, const struct comm *comm, const struct volume_points *points,
+                          const struct volume_options *options, const struct volume_grain *grain,
+                          struct error *err);
 
 /* Collective. Marks the blocks that a body may touch in any of these poses. */
 void volume_mark_bodies(struct volume *volume, const struct body_pose *poses, int count);

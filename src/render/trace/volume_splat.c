@@ -11,20 +11,50 @@
 #include <string.h>
 
 enum { MOST_SPLATS = 64 }; /* of one particle along its way */
+enum { MOST_NODES = 10 };  /* of a stencil along an axis: kernels up to twice the voxel */
 
 /* A particle on its way through the time that the grid covers. */
 struct trail {
   int splats;
   double first[3], step[3]; /* voxels */
+  double part;              /* of the particle's mass */
 };
 
-static void trail_of(const struct volume *v, const struct volume_points *points,
-                     const struct volume_options *o, int64_t i, struct trail *trail)
+static int64_t splat_count(const struct volume_points *points)
 {
-  double way[3], length = 0.0;
+  return points->count * (points->grains > 0 ? points->grains : 1);
+}
+
+static int64_t particle_of(const struct volume_points *points, int64_t i)
+{
+  return points->grains > 0 ? i / points->grains : i;
+}
+
+/* Where grain i lies from its particle, and its part of the mass. It depends on the particle's id alone, so
+ * that grains travel with it. */
+static double grain_of(const struct volume_points *points, int64_t i, double offset[3])
+{
+  const int64_t particle = particle_of(points, i);
+  const uint64_t id = points->id ? points->id[particle] : (uint64_t)particle;
+  const uint64_t number = (uint64_t)(i % points->grains);
+  for (int d = 0; d < 3; d++) {
+    const uint64_t bits = rng_bits(11, id, 4 * number + (uint64_t)d);
+    const double u = (double)(bits >> 32) * 0x1p-32, w = (double)(bits & 0xffffffffu) * 0x1p-32;
+    offset[d] = points->scatter * (u + w - 1.0);
+  }
+  return (0.3 + 1.4 * rng_uniform(11, id, 4 * number + 3)) / points->grains;
+}
+
+static void trail_of(const struct volume *v, const struct volume_points *points,
+                     const struct volume_options *o, int64_t index, struct trail *trail)
+{
+  const int64_t i = particle_of(points, index);
+  double way[3], length = 0.0, offset[3] = {0.0, 0.0, 0.0};
+  trail->part = points->grains > 0 ? grain_of(points, index, offset) : 1.0;
   for (int d = 0; d < 3; d++) {
     const double speed = points->velocity ? (double)points->velocity[3 * i + d] / v->voxel : 0.0;
-    trail->first[d] = ((double)points->position[3 * i + d] - v->origin[d]) / v->voxel + o->from * speed;
+    const double x = (double)points->position[3 * i + d] + offset[d];
+    trail->first[d] = (x - v->origin[d]) / v->voxel + o->from * speed;
     way[d] = (o->to - o->from) * speed;
     length += way[d] * way[d];
   }
@@ -39,19 +69,48 @@ static void trail_of(const struct volume *v, const struct volume_points *points,
 /* First node and cubic weights along each axis. */
 struct stencil {
   int32_t node[3];
-  float weight[3][4];
+  int count;
+  float weight[3][MOST_NODES];
 };
 
-static void stencil_of(const struct trail *trail, int splat, struct stencil *s)
+static void narrow_axis(double u, int32_t *node, float *weight)
 {
+  const double base = floor(u);
+  const float f = (float)(u - base), g = 1.0f - f;
+  *node = (int32_t)base - 1;
+  weight[0] = g * g * g / 6.0f;
+  weight[1] = 2.0f / 3.0f - f * f * (1.0f - 0.5f * f);
+  weight[2] = 2.0f / 3.0f - g * g * (1.0f - 0.5f * g);
+  weight[3] = f * f * f / 6.0f;
+}
+
+/* A kernel of `width` voxels; the weights add up to 1. */
+static void wide_axis(double u, double width, int count, int32_t *node, float *weight)
+{
+  float sum = 0.0f;
+  *node = (int32_t)ceil(u - 2.0 * width);
+  for (int k = 0; k < count; k++) {
+    const float r = (float)(fabs(*node + k - u) / width), far = 2.0f - r;
+    weight[k] = r < 1.0f   ? 2.0f / 3.0f - r * r * (1.0f - 0.5f * r)
+                : r < 2.0f ? far * far * far / 6.0f
+                           : 0.0f;
+    sum += weight[k];
+  }
+  for (int k = 0; k < count; k++) weight[k] /= sum;
+}
+
+static void stencil_of(const struct volume *v, const struct volume_options *o, const struct trail *trail,
+                       int splat, struct stencil *s)
+{
+  const double width = o->kernel / v->voxel;
+  s->count = width > 1.0 ? (int)(4.0 * width) + 1 : 4;
+  if (s->count > MOST_NODES) s->count = MOST_NODES;
   for (int d = 0; d < 3; d++) {
-    const double u = trail->first[d] + splat * trail->step[d], base = floor(u);
-    const float f = (float)(u - base), g = 1.0f - f;
-    s->node[d] = (int32_t)base - 1;
-    s->weight[d][0] = g * g * g / 6.0f;
-    s->weight[d][1] = 2.0f / 3.0f - f * f * (1.0f - 0.5f * f);
-    s->weight[d][2] = 2.0f / 3.0f - g * g * (1.0f - 0.5f * g);
-    s->weight[d][3] = f * f * f / 6.0f;
+    const double u = trail->first[d] + splat * trail->step[d];
+    if (width > 1.0)
+      wide_axis(u, width, s->count, &s->node[d], s->weight[d]);
+    else
+      narrow_axis(u, &s->node[d], s->weight[d]);
   }
 }
 
@@ -65,19 +124,12 @@ static struct tile_range tiles_of(const struct stencil *s)
   struct tile_range range;
   for (int d = 0; d < 3; d++) {
     range.from[d] = (s->node[d] - 1) >> 3;
-    range.to[d] = (s->node[d] + 3) >> 3;
+    range.to[d] = (s->node[d] + s->count - 1) >> 3;
   }
   return range;
 }
 
-/* A set of keys by open addressing. */
-struct key_set {
-  uint64_t *slot; /* UINT64_MAX: free */
-  uint64_t mask;
-  int64_t count;
-};
-
-static void set_create(struct key_set *set, uint64_t slots)
+void key_set_create(struct key_set *set, uint64_t slots)
 {
   set->slot = mem_alloc(slots, sizeof *set->slot);
   set->mask = slots - 1;
@@ -85,19 +137,40 @@ static void set_create(struct key_set *set, uint64_t slots)
   memset(set->slot, 0xff, slots * sizeof *set->slot);
 }
 
-static void set_add(struct key_set *set, uint64_t key)
+static uint64_t key_slot(const struct key_set *set, uint64_t key)
 {
   uint64_t at = rng_mix(key) & set->mask;
   while (set->slot[at] != UINT64_MAX && set->slot[at] != key) at = (at + 1) & set->mask;
+  return at;
+}
+
+bool key_set_has(const struct key_set *set, uint64_t key)
+{
+  return set->slot[key_slot(set, key)] == key;
+}
+
+void key_set_add(struct key_set *set, uint64_t key)
+{
+  const uint64_t at = key_slot(set, key);
   if (set->slot[at] == key) return;
   set->slot[at] = key;
   if (++set->count * 2 <= (int64_t)set->mask) return;
   struct key_set larger;
-  set_create(&larger, 2 * (set->mask + 1));
+  key_set_create(&larger, 2 * (set->mask + 1));
   for (uint64_t k = 0; k <= set->mask; k++)
-    if (set->slot[k] != UINT64_MAX) set_add(&larger, set->slot[k]);
+    if (set->slot[k] != UINT64_MAX) key_set_add(&larger, set->slot[k]);
   mem_free(set->slot);
   *set = larger;
+}
+
+uint64_t *key_set_take(struct key_set *set, int64_t *count)
+{
+  uint64_t *keys = set->slot;
+  *count = 0;
+  for (uint64_t k = 0; k <= set->mask; k++)
+    if (keys[k] != UINT64_MAX) keys[(*count)++] = keys[k];
+  set->slot = NULL;
+  return keys;
 }
 
 int64_t splat_tiles(const struct volume *v, const struct volume_points *points,
@@ -105,26 +178,24 @@ int64_t splat_tiles(const struct volume *v, const struct volume_points *points,
 {
   struct key_set set;
   struct tile_range last = {{-1, -1, -1}, {-1, -1, -1}};
-  set_create(&set, 1024);
-  for (int64_t i = 0; i < points->count; i++) {
+  key_set_create(&set, 1024);
+  for (int64_t i = 0, all = splat_count(points); i < all; i++) {
     struct trail trail;
     trail_of(v, points, options, i, &trail);
     for (int k = 0; k < trail.splats; k++) {
       struct stencil stencil;
-      stencil_of(&trail, k, &stencil);
+      stencil_of(v, options, &trail, k, &stencil);
       const struct tile_range range = tiles_of(&stencil);
       if (memcmp(&range, &last, sizeof range) == 0) continue; /* particles come cell by cell */
       last = range;
       int32_t c[3];
       for (c[0] = range.from[0]; c[0] <= range.to[0]; c[0]++)
         for (c[1] = range.from[1]; c[1] <= range.to[1]; c[1]++)
-          for (c[2] = range.from[2]; c[2] <= range.to[2]; c[2]++) set_add(&set, splat_pack(c));
+          for (c[2] = range.from[2]; c[2] <= range.to[2]; c[2]++) key_set_add(&set, splat_pack(c));
     }
   }
-  int64_t count = 0;
-  for (uint64_t k = 0; k <= set.mask; k++)
-    if (set.slot[k] != UINT64_MAX) set.slot[count++] = set.slot[k];
-  *keys = set.slot;
+  int64_t count;
+  *keys = key_set_take(&set, &count);
   return count;
 }
 
@@ -136,12 +207,13 @@ struct lists {
 };
 
 /* Calls for each tile of ours that particle i reaches, once each: counts it, or writes it down. */
-static void visit_tiles(const struct volume *v, const struct trail *trail, struct lists *lists, uint32_t i,
-                        int64_t *fill, int64_t *latest)
+static void visit_tiles(const struct volume *v, const struct volume_options *options,
+                        const struct trail *trail, struct lists *lists, uint32_t i, int64_t *fill,
+                        int64_t *latest)
 {
   for (int k = 0; k < trail->splats; k++) {
     struct stencil stencil;
-    stencil_of(trail, k, &stencil);
+    stencil_of(v, options, trail, k, &stencil);
     const struct tile_range range = tiles_of(&stencil);
     int32_t c[3];
     for (c[0] = range.from[0]; c[0] <= range.to[0]; c[0]++)
@@ -171,10 +243,10 @@ static void lists_create(struct lists *lists, const struct volume *v, const stru
   lists->particle = NULL;
   for (int pass = 0; pass < 2; pass++) {
     for (int64_t k = 0; k < tiles; k++) latest[k] = -1;
-    for (int64_t i = 0; i < points->count; i++) {
+    for (int64_t i = 0, all = splat_count(points); i < all; i++) {
       struct trail trail;
       trail_of(v, points, options, i, &trail);
-      visit_tiles(v, &trail, lists, (uint32_t)i, fill, latest);
+      visit_tiles(v, options, &trail, lists, (uint32_t)i, fill, latest);
     }
     if (pass == 1) break;
     for (int64_t k = 0; k < tiles; k++) lists->start[k + 1] += lists->start[k];
@@ -198,7 +270,7 @@ static void add_splat(const struct stencil *s, const int32_t corner[3], float am
   for (int d = 0; d < 3; d++) {
     const int32_t first = s->node[d] - corner[d];
     from[d] = first < 0 ? -first : 0;
-    to[d] = first + 4 > VOLUME_EDGE ? VOLUME_EDGE - first : 4;
+    to[d] = first + s->count > VOLUME_EDGE ? VOLUME_EDGE - first : s->count;
   }
   for (int x = from[0]; x < to[0]; x++)
     for (int y = from[1]; y < to[1]; y++) {
@@ -215,16 +287,17 @@ static void add_particles(const struct volume *v, const struct volume_points *po
                           float (*node)[VOLUME_NODES])
 {
   for (int64_t k = lists->start[tile - lists->from]; k < lists->start[tile - lists->from + 1]; k++) {
-    const uint32_t i = lists->particle[k];
+    const int64_t i = particle_of(points, lists->particle[k]);
     const int look = points->look ? points->look[i] : 0;
     const double mass = points->mass ? (double)points->mass[i] : points->same_mass;
     struct trail trail;
-    trail_of(v, points, o, i, &trail);
+    trail_of(v, points, o, lists->particle[k], &trail);
     /* mass / voxel^3 is the density, and extinction is per voxel */
-    const float amount = (float)(o->strength[look] * mass / (v->voxel * v->voxel * trail.splats));
+    const float amount =
+        (float)(o->strength[look] * mass * trail.part / (v->voxel * v->voxel * trail.splats));
     for (int s = 0; s < trail.splats; s++) {
       struct stencil stencil;
-      stencil_of(&trail, s, &stencil);
+      stencil_of(v, o, &trail, s, &stencil);
       add_splat(&stencil, v->tile[tile].corner, amount, node[look]);
     }
   }
@@ -272,11 +345,13 @@ static void sharpen(const struct volume_options *o, double voxel, int look, floa
 }
 
 static void fill_tile(const struct volume *v, const struct volume_points *points,
-                      const struct volume_options *options, const struct lists *lists, int64_t k)
+                      const struct volume_options *options, const struct lists *lists, int64_t k,
+                      splat_finish *finish, const void *context)
 {
   float node[VOLUME_LOOKS][VOLUME_NODES] = {{0.0f}};
   struct volume_tile *tile = &v->tile[k];
   add_particles(v, points, options, lists, k, node);
+  if (finish) finish(context, v, tile, node);
   for (int look = 0; look < VOLUME_LOOKS; look++) sharpen(options, v->voxel, look, node[look]);
   for (int n = 0; n < VOLUME_NODES; n++)
     tile->node[n] = points->look ? node[0][n] + node[1][n] + node[2][n] + node[3][n] : node[0][n];
@@ -285,13 +360,15 @@ static void fill_tile(const struct volume *v, const struct volume_points *points
 }
 
 void splat_fill(struct volume *v, const struct comm *comm, const uint64_t *keys,
-                const struct volume_points *points, const struct volume_options *options)
+                const struct volume_points *points, const struct volume_options *options,
+                splat_finish *finish, const void *context)
 {
   struct lists lists;
-  v->memory = node_block_create(comm, (size_t)v->tile_count * sizeof *v->tile);
+  const size_t tiles = (size_t)v->tile_count + (size_t)v->spare;
+  v->memory = node_block_create(comm, tiles * sizeof *v->tile);
   v->tile = v->memory->bytes;
   if (points->look) {
-    v->shares = node_block_create(comm, (size_t)v->tile_count * sizeof *v->share);
+    v->shares = node_block_create(comm, tiles * sizeof *v->share);
     v->share = v->shares->bytes;
   }
   node_block_part(v->memory, v->tile_count, &lists.from, &lists.to);
@@ -302,7 +379,8 @@ void splat_fill(struct volume *v, const struct comm *comm, const uint64_t *keys,
   }
   lists_create(&lists, v, points, options);
 #pragma omp parallel for num_threads(v->threads) schedule(dynamic, 16)
-  for (int64_t k = lists.from; k < lists.to; k++) fill_tile(v, points, options, &lists, k);
+  for (int64_t k = lists.from; k < lists.to; k++) 
+    fill_tile(v, points, options, &lists, k, finish, context);
   lists_destroy(&lists);
   node_block_gather(v->memory, v->tile_count, sizeof *v->tile);
   if (v->shares) node_block_gather(v->shares, v->tile_count, sizeof *v->share);
