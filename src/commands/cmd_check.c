@@ -65,7 +65,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     switch (c) {
     case SET: code = launch_add_override(&o->launch, optarg, err); break;
     case RANKS: code = option_count("check: --ranks", optarg, 1, 1000000, &o->ranks, err); break;
-    case THREADS: code = option_count("check: --threads", optarg, 1, MAX_CHUNKS, &o->threads, err); break;
+    case THREADS: code = option_count("check: --threads", optarg, 1, MAX_THREADS, &o->threads, err); break;
     case PER_NODE: code = option_count("check: --per-node", optarg, 1, 100000, &o->per_node, err); break;
     case MACHINE: o->machine = optarg; break;
     case NETWORK: code = model_read_link("check", optarg, &o->link, err); break;
@@ -239,9 +239,9 @@ static int print_request(const struct scene *scene, const struct scene_estimate 
                         : "by the speed of this machine, timed just now: measure the other one with firn "
                           "model --save, give --machine");
   if (time.slabs < c.ranks)
-    printf("  warning: %s: only %d of %d ranks get snow: a slab has at least %d planes; use fewer ranks, and "
+    printf("  warning: %s: only %d of %d ranks get a slab, which has at least %d planes; use fewer ranks, and "
            "more threads\n",
-           scene->path, time.slabs, c.ranks, SLAB_LEAST);
+           scene->path, time.slabs, c.ranks, BLOCK_X);
   return FIRN_OK;
 }
 

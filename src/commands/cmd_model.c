@@ -125,7 +125,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     switch (c) {
     case SET: code = launch_add_override(&o->launch, optarg, err); break;
     case RANKS: o->ranks = optarg; break;
-    case THREADS: code = option_count("model: --threads", optarg, 1, MAX_CHUNKS, &o->threads, err); break;
+    case THREADS: code = option_count("model: --threads", optarg, 1, MAX_THREADS, &o->threads, err); break;
     case PER_NODE: code = option_count("model: --per-node", optarg, 1, 100000, &o->per_node, err); break;
     case NETWORK: code = model_read_link("model", optarg, &o->link, err); break;
     case LATENCY: code = option_positive("model: --latency", optarg, &o->own.latency, err); break;
@@ -207,12 +207,12 @@ enum { MOST_ROWS = 256 };
 /* The first SHOWN go to the terminal, all to a file. */
 static const char *const columns[] = {
     "ranks",      "threads",          "nodes",          "ms a step",       "speed-up",
-    "efficiency", "lost to planes %", "serial work %",  "exchange %",      "sums %",
+    "efficiency", "lost to layers %", "serial work %",  "exchange %",      "sums %",
     "GB a rank",  "work ms",          "serial ms",      "exchange ms",     "sums ms",
     "slabs",      "busy threads",     "MB sent a step", "messages a step", "sums a step"};
 enum { COLUMNS = sizeof columns / sizeof *columns, SHOWN = 11 };
 
-/* Where the difference to the ideal time goes, as parts of the step. What is left over is planes that cannot
+/* Where the difference to the ideal time goes, as parts of the step. What is left over is layers that cannot
  * be shared out evenly, or are too few for all threads. */
 static void losses(const struct model_time *time, const struct model_case *c, double lost[4])
 {
@@ -256,9 +256,9 @@ static void print_head(const struct findings *m, const struct options *o, const 
                        const struct model_case *c)
 {
   const double seconds = m->speed.parallel + m->speed.serial;
-  printf("%lld particles%s, %d planes along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
-         (long long)p->all_particles, o->weak ? " per rank" : "", p->planes, 'x' + p->axis,
-         (long long)p->all_tiles, m->speed.ranks, m->speed.threads, m->speed.machine);
+  printf("%lld particles%s, %d layers of blocks along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
+         (long long)p->all_particles, o->weak ? " per rank" : "", p->layers, 'x' + p->axis,
+         (long long)(BRICK_TILES * p->all_bricks), m->speed.ranks, m->speed.threads, m->speed.machine);
   printf("a particle of a dense block takes %.0f ns per step", 1e9 * seconds * 22.0);
   if (c->implicit)
     printf(" and %.0f ns per product; %.3g iterations per step", 1e9 * m->speed.product * 8.0, c->iterations);
@@ -290,7 +290,7 @@ static void print_fit(const struct model_speed *speed, bool implicit)
 struct curves {
   int count;
   double ranks[MOST_ROWS], step[MOST_ROWS], ideal[MOST_ROWS], efficiency[MOST_ROWS], one[MOST_ROWS];
-  double lost[4][MOST_ROWS]; /* % of a step: planes, serial work, exchange, sums */
+  double lost[4][MOST_ROWS]; /* % of a step: layers, serial work, exchange, sums */
 };
 
 static void add_point(struct curves *curves, const struct model_time *time, const struct model_case *c)
@@ -323,7 +323,7 @@ static void add_ideal(struct plot_panel *panel, const struct curves *v, const do
 static int draw(const struct curves *v, const struct options *o, const struct profile *p,
                 const struct model_case *c, struct error *err)
 {
-  static const char *const causes[4] = {"planes", "serial work", "exchange", "sums"};
+  static const char *const causes[4] = {"layers", "serial work", "exchange", "sums"};
   char title[256], note[256];
   const char *slash = strrchr(o->launch.scene_path, '/');
   snprintf(title, sizeof title, "Predicted %s scaling of %s", o->weak ? "weak" : "strong",

@@ -59,7 +59,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     case SIZE: code = option_size("--size", optarg, 16, &o->report.width, &o->report.height, err); break;
     case RENDER: o->traced = true; break;
     case THREADS:
-      code = option_count("--threads", optarg, 1, MAX_CHUNKS, &count, err);
+      code = option_count("--threads", optarg, 1, MAX_THREADS, &count, err);
       o->threads = (int)count;
       break;
     case HELP: o->help = true; return FIRN_OK;

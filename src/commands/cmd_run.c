@@ -151,7 +151,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
       if (!code) code = launch_add_override(&o->launch, o->limit, err);
       break;
     case THREADS:
-      code = option_count("run: --threads", optarg, 1, MAX_CHUNKS, &count, err);
+      code = option_count("run: --threads", optarg, 1, MAX_THREADS, &count, err);
       o->threads = (int)count;
       break;
     case BIND: code = binding_by_name(optarg, &o->binding, err); break;
