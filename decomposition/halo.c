@@ -1,18 +1,15 @@
 #include "decomposition/halo.h"
 
+#include "base/flush.h"
 #include "base/memory.h"
 
 #include <string.h>
 
-/* A field's messages have tags of their own: the chain to the right, the parts to the left. */
-enum { TAG_TILES = 11, TAG_WORDS = 12, TAG_FIELDS = 16 };
-static int chain_tag(enum node_field field)
+/* A field's messages have a tag of their own. */
+enum { TAG_BRICKS = 11, TAG_WORDS = 12, TAG_FIELDS = 16 };
+static int field_tag(enum node_field field)
 {
-  return TAG_FIELDS + 2 * (int)field;
-}
-static int parts_tag(enum node_field field)
-{
-  return TAG_FIELDS + 2 * (int)field + 1;
+  return TAG_FIELDS + (int)field;
 }
 enum { TO_LEFT, TO_RIGHT, FROM_LEFT, FROM_RIGHT };
 
@@ -27,7 +24,11 @@ struct halo *halo_create(const struct comm *comm)
 void halo_destroy(struct halo **halo)
 {
   if (!*halo) return;
-  for (int f = 0; f < NODE_FIELDS; f++) mem_free((*halo)->inbox[f]);
+  for (int side = 0; side < 2; side++)
+    for (int f = 0; f < NODE_FIELDS; f++) {
+      mem_free((*halo)->inbox[side][f]);
+      mem_free((*halo)->outbox[side][f]);
+    }
   for (int k = 0; k < 4; k++) mem_free((*halo)->keys[k]);
   mem_free(*halo);
   *halo = NULL;
@@ -50,115 +51,111 @@ static uint64_t *key_buffer(struct halo *h, int which, int64_t wanted)
   return h->keys[which];
 }
 
-/* A tile list message: the count of each shared plane, then all keys. */
-static int64_t list_tiles(struct halo *h, int which, const struct grid *g, int32_t plane)
+/* The bricks of one layer, as this rank alone would have them. */
+static int64_t list_bricks(struct halo *h, int which, const struct grid *g, int32_t layer)
 {
-  const int shared = g->geometry.support - 1;
-  int64_t total = shared;
-  for (int k = 0; k < shared; k++) total += grid_plane_tiles(g, plane + k, NULL, 0, NULL);
-  uint64_t *message = key_buffer(h, which, total);
-  int64_t at = shared;
-  for (int k = 0; k < shared; k++) {
-    message[k] = (uint64_t)grid_plane_tiles(g, plane + k, NULL, 0, message + at);
-    at += (int64_t)message[k];
-  }
-  return total;
+  const int64_t count = grid_layer_bricks(g, layer, NULL, 0, NULL);
+  grid_layer_bricks(g, layer, NULL, 0, key_buffer(h, which, count));
+  return count;
 }
 
-static void receive_list(struct halo *h, int which, int from, int shared, struct grid_extra *extra)
+static void receive_list(struct halo *h, int which, int from, struct grid_extra *extra)
 {
   MPI_Status status;
   MPI_Message message;
-  MPI_Mprobe(from, TAG_TILES, h->comm->mpi, &message, &status);
+  MPI_Mprobe(from, TAG_BRICKS, h->comm->mpi, &message, &status);
   int count;
   MPI_Get_count(&status, MPI_UINT64_T, &count);
   uint64_t *list = key_buffer(h, which, count);
   MPI_Mrecv(list, count, MPI_UINT64_T, &message, &status);
-  const uint64_t *keys = list + shared;
-  for (int k = 0; k < shared; k++) {
-    extra[k] = (struct grid_extra){keys, (int32_t)list[k]};
-    keys += list[k];
-  }
+  *extra = (struct grid_extra){list, count};
 }
 
 void halo_agree(struct halo *h, const struct slabs *slabs, struct grid *g)
 {
-  const int rank = h->comm->rank, shared = g->geometry.support - 1;
+  const int rank = h->comm->rank;
   h->left = rank > 0 && rank < slabs->count ? rank - 1 : -1;
   h->right = rank + 1 < slabs->count ? rank + 1 : -1;
-  struct grid_extra extra[2 * (MAX_SUPPORT - 1)] = {{NULL, 0}};
+  struct grid_extra extra[2] = {{NULL, 0}, {NULL, 0}};
   MPI_Request request[2];
   int requests = 0;
   int64_t bytes = 0;
   const int neighbour[2] = {h->left, h->right};
-  const int32_t plane[2] = {0, g->planes};
+  const int32_t layer[2] = {0, g->layers};
   for (int side = 0; side < 2; side++) {
     if (neighbour[side] < 0) continue;
-    const int64_t count = list_tiles(h, TO_LEFT + side, g, plane[side]);
-    MPI_Isend(h->keys[TO_LEFT + side], comm_count(count), MPI_UINT64_T, neighbour[side], TAG_TILES,
+    const int64_t count = list_bricks(h, TO_LEFT + side, g, layer[side]);
+    MPI_Isend(h->keys[TO_LEFT + side], comm_count(count), MPI_UINT64_T, neighbour[side], TAG_BRICKS,
               h->comm->mpi, &request[requests++]);
     count_message(h, count * (int64_t)sizeof(uint64_t));
     bytes += count * (int64_t)sizeof(uint64_t);
   }
   const double begin = comm_wait_begin();
   for (int side = 0; side < 2; side++)
-    if (neighbour[side] >= 0)
-      receive_list(h, FROM_LEFT + side, neighbour[side], shared, extra + side * shared);
+    if (neighbour[side] >= 0) receive_list(h, FROM_LEFT + side, neighbour[side], &extra[side]);
   MPI_Waitall(requests, request, MPI_STATUSES_IGNORE);
   if (requests) comm_wait_end(h->comm, WAIT_NEIGHBOURS, bytes, begin);
   grid_number(g, h->left >= 0, h->right >= 0, extra);
 }
 
-/* Doubles of the shared planes that start at node plane `plane`. */
-static int64_t shared_doubles(const struct grid *g, int32_t plane)
+/* The bricks that a neighbour has too: `count` of them from `first` on. */
+struct shared_bricks {
+  int32_t first, count;
+};
+
+static struct shared_bricks shared_bricks(const struct grid *g, int side)
 {
-  return (int64_t)(g->plane_tile[plane + g->geometry.support - 1] - g->plane_tile[plane]) * TILE_DOUBLES;
+  const int32_t layer = side == 0 ? 0 : g->layers;
+  return (struct shared_bricks){g->layer_brick[layer], g->layer_brick[layer + 1] - g->layer_brick[layer]};
 }
 
-static void send_doubles(struct halo *h, const double *data, int64_t count, int to, int tag)
-{
-  MPI_Isend(data, comm_count(count), MPI_DOUBLE, to, tag, h->comm->mpi, &h->pending[h->pending_count++]);
-  count_message(h, count * (int64_t)sizeof(double));
-  h->pending_bytes += count * (int64_t)sizeof(double);
-}
+enum { SHARED_DOUBLES = SHARED_PLANES * TILE_DOUBLES }; /* of a brick */
 
-/* Room for the parts of a field that come from the right. */
-static void fit_inbox(struct halo *h, enum node_field field, int64_t parts)
+/* Room for the parts of a field, to a side and from it. */
+static void fit_boxes(struct halo *h, int side, enum node_field field, int64_t doubles)
 {
-  if (parts > h->inbox_capacity) {
-    h->inbox_capacity = parts + parts / 2;
+  if (doubles > h->box_capacity[side]) {
+    h->box_capacity[side] = doubles + doubles / 2;
     for (int f = 0; f < NODE_FIELDS; f++) {
-      mem_free(h->inbox[f]);
-      h->inbox[f] = NULL;
+      mem_free(h->inbox[side][f]);
+      mem_free(h->outbox[side][f]);
+      h->inbox[side][f] = h->outbox[side][f] = NULL;
     }
   }
-  if (!h->inbox[field]) h->inbox[field] = mem_alloc((size_t)h->inbox_capacity, sizeof(double));
+  if (h->inbox[side][field]) return;
+  h->inbox[side][field] = mem_alloc((size_t)h->box_capacity[side], sizeof(double));
+  h->outbox[side][field] = mem_alloc((size_t)h->box_capacity[side], sizeof(double));
 }
 
-static void receive_doubles(struct halo *h, double *data, int64_t count, int from, int tag)
+static void pack(const struct grid *g, const struct shared_bricks *shared, const double *node, double *box)
 {
-  MPI_Irecv(data, comm_count(count), MPI_DOUBLE, from, tag, h->comm->mpi, &h->pending[h->pending_count++]);
+#pragma omp parallel for num_threads(g->threads) schedule(static)
+  for (int32_t k = 0; k < shared->count; k++)
+    memcpy(box + (int64_t)k * SHARED_DOUBLES, node + (int64_t)(shared->first + k) * BRICK_DOUBLES,
+           SHARED_DOUBLES * sizeof *box);
 }
 
 void halo_begin(struct halo *h, struct grid *g, const enum node_field *fields, int count)
 {
-  const int last = g->geometry.support - 1;
-  const int64_t parts = h->right >= 0 ? grid_apart_offset(g, g->planes, last, 0) : 0;
+  const int neighbour[2] = {h->left, h->right};
   h->pending_count = 0;
   h->pending_bytes = 0;
-  for (int k = 0; k < count && h->right >= 0; k++) fit_inbox(h, fields[k], parts);
-  for (int k = 0; k < count; k++) {
-    if (h->left >= 0) /* our own parts are apart, so the left neighbour's chain may land in place */
-      receive_doubles(h, g->node[fields[k]], shared_doubles(g, 0), h->left, chain_tag(fields[k]));
-    if (h->right >= 0) receive_doubles(h, h->inbox[fields[k]], parts, h->right, parts_tag(fields[k]));
-  }
-  for (int k = 0; k < count; k++) {
-    if (h->left >= 0)
-      send_doubles(h, g->apart[0][fields[k]], grid_apart_offset(g, 0, last, 0), h->left,
-                   parts_tag(fields[k]));
-    if (h->right >= 0)
-      send_doubles(h, g->node[fields[k]] + (int64_t)g->plane_tile[g->planes] * TILE_DOUBLES,
-                   shared_doubles(g, g->planes), h->right, chain_tag(fields[k]));
+  for (int side = 0; side < 2; side++) {
+    if (neighbour[side] < 0) continue;
+    const struct shared_bricks shared = shared_bricks(g, side);
+    const int64_t doubles = (int64_t)shared.count * SHARED_DOUBLES;
+    for (int k = 0; k < count; k++) {
+      fit_boxes(h, side, fields[k], doubles);
+      MPI_Irecv(h->inbox[side][fields[k]], comm_count(doubles), MPI_DOUBLE, neighbour[side],
+                field_tag(fields[k]), h->comm->mpi, &h->pending[h->pending_count++]);
+    }
+    for (int k = 0; k < count; k++) {
+      pack(g, &shared, g->node[fields[k]], h->outbox[side][fields[k]]);
+      MPI_Isend(h->outbox[side][fields[k]], comm_count(doubles), MPI_DOUBLE, neighbour[side],
+                field_tag(fields[k]), h->comm->mpi, &h->pending[h->pending_count++]);
+      count_message(h, doubles * (int64_t)sizeof(double));
+      h->pending_bytes += doubles * (int64_t)sizeof(double);
+    }
   }
 }
 
@@ -168,16 +165,30 @@ void halo_progress(struct halo *h)
   if (h->pending_count) MPI_Testall(h->pending_count, h->pending, &done, MPI_STATUSES_IGNORE);
 }
 
+/* As kernels/merge.c does it: subnormal numbers count as zero, and a sum of -0.0 becomes +0.0. */
+static void add(struct grid *g, const struct shared_bricks *shared, const double *box, double *node)
+{
+#pragma omp parallel for num_threads(g->threads) schedule(static)
+  for (int32_t k = 0; k < shared->count; k++) {
+    const flush_mode mode = flush_begin();
+    double *to = node + (int64_t)(shared->first + k) * BRICK_DOUBLES;
+    const double *from = box + (int64_t)k * SHARED_DOUBLES;
+    for (int i = 0; i < SHARED_DOUBLES; i++) to[i] = to[i] + from[i] + 0.0;
+    flush_end(mode);
+  }
+}
+
 void halo_end(struct halo *h, struct grid *g, const enum node_field *fields, int count)
 {
-  /* Sends too: the chain is sent from where the sum goes on. */
+  const int neighbour[2] = {h->left, h->right};
   const double begin = comm_wait_begin();
   MPI_Waitall(h->pending_count, h->pending, MPI_STATUSES_IGNORE);
   if (h->pending_count) comm_wait_end(h->comm, WAIT_NEIGHBOURS, h->pending_bytes, begin);
   h->pending_count = 0;
-  for (int k = 0; k < count; k++) {
-    if (h->left >= 0) grid_add_apart(g, fields[k], 0, g->apart[0][fields[k]]);
-    if (h->right >= 0) grid_add_apart(g, fields[k], g->planes, h->inbox[fields[k]]);
+  for (int side = 0; side < 2; side++) {
+    if (neighbour[side] < 0) continue;
+    const struct shared_bricks shared = shared_bricks(g, side);
+    for (int k = 0; k < count; k++) add(g, &shared, h->inbox[side][fields[k]], g->node[fields[k]]);
   }
 }
 

@@ -34,8 +34,8 @@ static int read_options(const struct firn_options *from, struct run_options *to,
       .born = timer_now(),
       .restart = {
           .from = from->restart, .force = from->force != 0, .isa = ISA_COUNT, .detached = !from->writes}};
-  if (from->threads < 0 || from->threads > MAX_CHUNKS)
-    return error_set(err, FIRN_EINPUT, "%d threads: expected 0 to %d", from->threads, MAX_CHUNKS);
+  if (from->threads < 0 || from->threads > MAX_THREADS)
+    return error_set(err, FIRN_EINPUT, "%d threads: expected 0 to %d", from->threads, MAX_THREADS);
   return from->isa ? isa_by_name(from->isa, &to->restart.isa, err) : FIRN_OK;
 }
 

@@ -85,7 +85,7 @@ static bool collide_node(const struct grid *g, const struct body_pose *pose, con
   return true;
 }
 
-static void collide_tile(struct grid *g, int32_t plane, int32_t tile, const struct body_pose *poses, int body,
+static void collide_tile(struct grid *g, int32_t tile, const struct body_pose *poses, int body,
                          double closes, const struct contacts *contacts, struct tile_contacts *found,
                          struct body_tally *tallies)
 {
@@ -98,7 +98,7 @@ static void collide_tile(struct grid *g, int32_t plane, int32_t tile, const stru
     struct seen seen = {.node = k, .body = body};
     const int64_t at = (int64_t)tile * TILE_NODES + k;
     const double share = liquid_share(contacts, at, momentum[4 * k]);
-    grid_tile_node(g, plane, tile, k, x);
+    grid_tile_node(g, tile, k, x);
     const struct rule rule = rule_for(g, pose, at, x, share, closes);
     if (!collide_node(g, pose, x, momentum[4 * k], &rule, velocity + 4 * k + 1, &seen,
                       tallies ? &tallies[body] : NULL))
@@ -146,7 +146,7 @@ static bool is_held(const struct contacts *contacts, const struct contact_node *
 
 /* Marks the nodes of a tile that are held, and lists the others. Held by several bodies, a node is in the
  * list too: there each bears its part. So is a node that may be released. */
-static void list_tile(struct contacts *contacts, const struct grid *g, int32_t plane, int32_t tile,
+static void list_tile(struct contacts *contacts, const struct grid *g, int32_t tile,
                       const struct tile_contacts *found)
 {
   for (int k = 0; k < TILE_NODES; k++) {
@@ -161,7 +161,7 @@ static void list_tile(struct contacts *contacts, const struct grid *g, int32_t p
       }
     }
     node.at = tile * TILE_NODES + k;
-    grid_tile_node(g, plane, tile, k, node.x);
+    grid_tile_node(g, tile, k, node.x);
     for (int d = 0; d < 3; d++) node.kept[d] = v[1 + d] - vec_dot(node.p + 3 * d, v + 1);
     contacts->node =
         mem_reserve(contacts->node, &contacts->capacity, contacts->count + 1, sizeof *contacts->node);
@@ -174,18 +174,17 @@ int64_t contact_nodes(struct grid *g, const struct body_pose *poses, int pose_co
 {
   struct tile_contacts found = {0};
   int64_t count = 0;
-  for (int32_t plane = begin; plane < end; plane++)
-    for (int32_t tile = g->plane_tile[plane]; tile < g->plane_tile[plane + 1]; tile++) {
-      double center[3];
-      const double radius = grid_tile_ball(g, plane, tile, center);
-      found.touched = 0;
-      found.count = 0;
-      for (int k = 0; k < pose_count; k++)
-        if (body_may_touch(&poses[k], center, radius))
-          collide_tile(g, plane, tile, poses, k, closes, contacts, &found, tallies);
-      count += __builtin_popcount(found.touched);
-      if (contacts && found.touched) list_tile(contacts, g, plane, tile, &found);
-    }
+  for (int32_t tile = begin; tile < end; tile++) {
+    double center[3];
+    const double radius = grid_tile_ball(g, tile, center);
+    found.touched = 0;
+    found.count = 0;
+    for (int k = 0; k < pose_count; k++)
+      if (body_may_touch(&poses[k], center, radius))
+        collide_tile(g, tile, poses, k, closes, contacts, &found, tallies);
+    count += __builtin_popcount(found.touched);
+    if (contacts && found.touched) list_tile(contacts, g, tile, &found);
+  }
   mem_free(found.seen);
   return count;
 }
@@ -360,13 +359,13 @@ static void hold_listed(const struct contact_solve *s, const struct contact_node
   share_out(s, node, normal, velocity);
 }
 
-static void hold_other(const struct contact_solve *s, int32_t plane, int32_t tile, int k)
+static void hold_other(const struct contact_solve *s, int32_t tile, int k)
 {
   const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
   const double *velocity = s->grid->node[NODE_VELOCITY] + at;
   double x[3], impulse[3], change[3];
   if (!(s->grid->node[NODE_MOMENTUM][at] >= GRID_LEAST_MASS)) return;
-  grid_tile_node(s->grid, plane, tile, k, x);
+  grid_tile_node(s->grid, tile, k, x);
   impulse_to_hold(s, at, impulse);
   const int body = (int)velocity[0] - 1;
   if (body >= 0) {
@@ -379,15 +378,13 @@ static void hold_other(const struct contact_solve *s, int32_t plane, int32_t til
 
 void contact_hold(const struct contact_solve *s, int32_t end)
 {
-  const struct grid *g = s->grid;
   int32_t listed = 0;
-  for (int32_t plane = 0; plane < end; plane++)
-    for (int32_t tile = g->plane_tile[plane]; tile < g->plane_tile[plane + 1]; tile++)
-      for (int k = 0; k < TILE_NODES; k++)
-        if (listed < s->contacts->owned && s->contacts->node[listed].at == tile * TILE_NODES + k)
-          hold_listed(s, &s->contacts->node[listed++]);
-        else
-          hold_other(s, plane, tile, k);
+  for (int32_t tile = 0; tile < end; tile++)
+    for (int k = 0; k < TILE_NODES; k++)
+      if (listed < s->contacts->owned && s->contacts->node[listed].at == tile * TILE_NODES + k)
+        hold_listed(s, &s->contacts->node[listed++]);
+      else
+        hold_other(s, tile, k);
 }
 
 /* What Coulomb allows a body to give along its surface (m/s), with `pressed` along its normal. `slip` is the

@@ -53,7 +53,7 @@ void contacts_project(const struct contacts *contacts, double *field, int32_t be
 /* Velocities get back the parts along the normals that they had. */
 void contacts_restore(const struct contacts *contacts, double *velocity);
 
-/* Collides v* of every active node in tiles of node planes [begin, end). Returns how many a body acted on.
+/* Collides v* of every active node in tiles [begin, end). Returns how many a body acted on.
  * Tiles farther from a body than their own radius skip it. Nodes that the solve may not move get a mark:
  * channel 0 of NODE_VELOCITY becomes 1 + the index of the last body that acted; the others are added to the
  * list. Nodes that liquid reaches have a part of its friction. closes: 0, or the time (s) in which gaps may
@@ -75,7 +75,7 @@ struct contact_solve {
   struct exact_sum *unbalanced; /* [3] */
 };
 
-/* Over node planes [0, end). Nodes that a body holds pass on to it what the solve would give them; those of
+/* Over tiles [0, end). Nodes that a body holds pass on to it what the solve would give them; those of
  * the list pass on what is along the normals of their bodies. The residual of what may move is momentum that
  * nothing accounts for. It is taken from the velocities themselves: that of the solve is another after many
  * products in single precision. Mass that nodes have in the solve alone is that of the nearest body. */

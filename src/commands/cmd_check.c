@@ -53,7 +53,7 @@ static const struct option_row option_rows[] = {
     {"ranks", "N", "print what to request from the queue for N ranks: nodes, memory, hours",
      OPTION_COUNT(struct options, ranks, 1, 1000000)},
     {"threads", "N", "threads per rank (1, or as measured)",
-     OPTION_COUNT(struct options, threads, 1, MAX_CHUNKS)},
+     OPTION_COUNT(struct options, threads, 1, MAX_THREADS)},
     {"per-node", "N", "ranks per node (as many as --ranks, or as measured)",
      OPTION_COUNT(struct options, per_node, 1, 100000)},
     {"machine", "FILE",

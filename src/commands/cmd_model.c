@@ -53,7 +53,7 @@ static int take_network(void *into, const struct option_row *row, const char *te
 static const struct option_row option_rows[] = {
     {"set", "KEY=VALUE", "override a key of the scene; may be given several times", OPTION_CALL(take_set)},
     {"ranks", "LIST", "numbers of ranks to predict (1,2,4,...,1024)", OPTION_TEXT(struct options, ranks)},
-    {"threads", "N", "threads per rank (as measured)", OPTION_COUNT(struct options, threads, 1, MAX_CHUNKS)},
+    {"threads", "N", "threads per rank (as measured)", OPTION_COUNT(struct options, threads, 1, MAX_THREADS)},
     {"per-node", "N", "ranks per node (as measured)", OPTION_COUNT(struct options, per_node, 1, 100000)},
     {"network", "ethernet25|omnipath|hdr|slingshot", "network between nodes, instead of the measured one",
      OPTION_CALL(take_network)},

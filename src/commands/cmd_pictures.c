@@ -244,7 +244,7 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
     code = parse_number(id, text, 0.0, 9e15, &number, err);
     o->seed = (uint64_t)number;
     return code;
-  case THREADS: return parse_count(id, text, 1, MAX_CHUNKS, &a->threads, err);
+  case THREADS: return parse_count(id, text, 1, MAX_THREADS, &a->threads, err);
   default: return FIRN_OK;
   }
 }

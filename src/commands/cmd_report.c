@@ -42,7 +42,7 @@ static const struct option_row option_rows[] = {
     {"size", "WxH", "pixels of a picture (960x540)", OPTION_CALL(take_size)},
     {"render", NULL, "trace the pictures instead of drawing them; takes minutes",
      OPTION_FLAG(struct options, traced)},
-    {"threads", "N", "threads per rank, with --render", OPTION_INT(struct options, threads, 1, MAX_CHUNKS)},
+    {"threads", "N", "threads per rank, with --render", OPTION_INT(struct options, threads, 1, MAX_THREADS)},
 };
 
 static const struct option_table known = {"report", head, option_rows,

@@ -107,7 +107,7 @@ static const struct option_row option_rows[] = {
     {"threads", "N",
      "threads per rank (default: OMP_NUM_THREADS if set, else the cores that the rank may use, its share of "
      "the node)",
-     OPTION_INT(struct options, threads, 1, MAX_CHUNKS)},
+     OPTION_INT(struct options, threads, 1, MAX_THREADS)},
     {"bind", "auto|core|none",
      "core: bind each thread to its own core, among those that the launcher left to the rank, unless they "
      "are "

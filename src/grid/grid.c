@@ -1,6 +1,5 @@
 #include "grid/grid.h"
 
-#include "base/flush.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -33,17 +32,27 @@ struct grid *grid_create(const struct grid_geometry *geometry)
   return grid;
 }
 
+void block_set_free(struct block_set *set)
+{
+  mem_free(set->key);
+  mem_free(set->first);
+  mem_free(set->reach);
+  mem_free(set->brick);
+  mem_free(set->of_brick);
+  *set = (struct block_set){0};
+}
+
 void grid_destroy(struct grid **grid)
 {
   if (!*grid) return;
   struct grid *g = *grid;
-  void *blocks[] = {g->plane_cell, g->cell_start, g->cell_y,   g->cell_z,     g->cell_block,
-                    g->block_foot, g->block_y,    g->block_z,  g->plane_foot, g->foot_key,
-                    g->foot_tile,  g->plane_tile, g->tile_key, g->stamp,      g->keys};
-  for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) mem_free(blocks[k]);
+  block_set_free(&g->blocks);
+  mem_free(g->cell_start);
+  mem_free(g->cell_key);
+  mem_free(g->layer_block);
+  mem_free(g->layer_brick);
+  mem_free(g->brick_key);
   for (int f = 0; f < NODE_FIELDS; f++) mem_free(g->node[f]);
-  for (int c = 0; c < MAX_CHUNKS; c++)
-    for (int f = 0; f < NODE_FIELDS; f++) mem_free(g->apart[c][f]);
   mem_free(g);
   *grid = NULL;
 }
@@ -57,83 +66,216 @@ static int32_t grown(int64_t wanted)
   return (int32_t)capacity;
 }
 
-static void reserve_planes(struct grid *g, int32_t planes)
+static void reserve_layers(struct grid *g, int32_t layers)
 {
-  if (g->plane_cell && g->planes == planes) return;
-  mem_free(g->plane_cell);
-  mem_free(g->plane_foot);
-  mem_free(g->plane_tile);
-  g->plane_cell = mem_alloc((size_t)planes + 1, sizeof *g->plane_cell);
-  g->plane_foot = mem_alloc((size_t)planes + 1, sizeof *g->plane_foot);
-  g->plane_tile = mem_alloc((size_t)planes + MAX_SUPPORT + 1, sizeof *g->plane_tile);
+  if (g->layer_block && layers <= g->layer_capacity) return;
+  mem_free(g->layer_block);
+  mem_free(g->layer_brick);
+  g->layer_capacity = layers;
+  g->layer_block = mem_alloc((size_t)layers + 1, sizeof *g->layer_block);
+  g->layer_brick = mem_alloc((size_t)layers + 2, sizeof *g->layer_brick);
 }
 
 static void reserve_cells(struct grid *g, int32_t wanted)
 {
   if (wanted + 1 <= g->cell_capacity) return;
   const int32_t capacity = grown(wanted);
-  int32_t **arrays[] = {&g->cell_start, &g->cell_y, &g->cell_z, &g->cell_block};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
-    mem_free(*arrays[k]);
-    *arrays[k] = mem_alloc((size_t)capacity, sizeof **arrays[k]);
-  }
+  mem_free(g->cell_start);
+  mem_free(g->cell_key);
+  g->cell_start = mem_alloc((size_t)capacity, sizeof *g->cell_start);
+  g->cell_key = mem_alloc((size_t)capacity, sizeof *g->cell_key);
   g->cell_capacity = capacity;
 }
 
-static void reserve_blocks(struct grid *g, int32_t wanted)
+static void reserve_blocks(struct block_set *set, int32_t wanted)
 {
-  if (wanted <= g->block_capacity) return;
+  if (set->first && wanted <= set->capacity) return;
   const int32_t capacity = grown(wanted);
-  const size_t kept = (size_t)g->block_count, size = (size_t)capacity;
-  g->block_foot = mem_resize(g->block_foot, 4 * kept, 4 * size, sizeof *g->block_foot);
-  g->block_y = mem_resize(g->block_y, kept, size, sizeof *g->block_y);
-  g->block_z = mem_resize(g->block_z, kept, size, sizeof *g->block_z);
-  g->block_capacity = capacity;
+  const size_t kept = set->first ? (size_t)set->count : 0, size = (size_t)capacity;
+  set->key = mem_resize(set->key, kept, size, sizeof *set->key);
+  set->first = mem_resize(set->first, kept, size + 1, sizeof *set->first);
+  set->reach = mem_resize(set->reach, kept, size, sizeof *set->reach);
+  mem_free(set->brick);
+  set->brick = mem_alloc(8 * size, sizeof *set->brick);
+  set->capacity = capacity;
 }
 
-static void reserve_foot(struct grid *g, int32_t wanted)
+static void reserve_bricks(struct grid *g, int32_t wanted)
 {
-  if (wanted <= g->foot_capacity) return;
+  if (wanted <= g->brick_capacity) return;
   const int32_t capacity = grown(wanted);
-  g->foot_key = mem_resize(g->foot_key, (size_t)g->foot_count, (size_t)capacity, sizeof *g->foot_key);
-  mem_free(g->foot_tile);
-  g->foot_tile = mem_alloc((size_t)capacity * MAX_SUPPORT, sizeof *g->foot_tile);
-  g->foot_capacity = capacity;
-}
-
-static void reserve_tiles(struct grid *g, int32_t wanted)
-{
-  if (wanted <= g->tile_capacity) return;
-  const int32_t capacity = grown(wanted);
-  mem_free(g->tile_key);
-  g->tile_key = mem_alloc((size_t)capacity, sizeof *g->tile_key);
+  if (capacity > INT32_MAX / BRICK_TILES)
+    firn_fatal("%lld grid bricks on one rank are too many: use more ranks", (long long)wanted);
+  mem_free(g->brick_key);
+  g->brick_key = mem_alloc((size_t)capacity, sizeof *g->brick_key);
   for (int f = 0; f < NODE_FIELDS; f++) {
     mem_free(g->node[f]);
     g->node[f] = NULL;
   }
-  g->tile_capacity = capacity;
+  g->brick_capacity = capacity;
 }
 
-static int compare_keys(const void *a, const void *b)
+/* The bricks that the stencils of a cell reach. */
+static unsigned char reach_of(uint64_t cell, int reach)
 {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
+  const bool x = grid_place_x(cell) + reach >= BLOCK_X, y = grid_place_y(cell) + reach >= BLOCK_Y,
+             z = grid_place_z(cell) + reach >= BLOCK_Z;
+  const unsigned along_z = z ? 3 : 1, along_y = y ? along_z | along_z << 2 : along_z;
+  return (unsigned char)(x ? along_y | along_y << 4 : along_y);
 }
 
-static int32_t sort_unique(uint64_t *keys, int32_t count)
+/* The blocks of some cells, and which bricks they reach. */
+static void collect_blocks(struct block_set *set, const uint64_t *cells, int32_t count, int reach)
 {
-  bool sorted = true;
-  for (int32_t k = 1; k < count && sorted; k++) sorted = keys[k - 1] <= keys[k];
-  if (!sorted) qsort(keys, (size_t)count, sizeof *keys, compare_keys);
-  int32_t kept = 0;
-  for (int32_t k = 0; k < count; k++)
-    if (kept == 0 || keys[k] != keys[kept - 1]) keys[kept++] = keys[k];
-  return kept;
+  set->count = 0;
+  reserve_blocks(set, 0);
+  for (int32_t c = 0; c < count; c++) {
+    const uint64_t key = grid_key_block(cells[c]);
+    if (set->count == 0 || set->key[set->count - 1] != key) {
+      reserve_blocks(set, set->count + 1);
+      set->key[set->count] = key;
+      set->first[set->count] = c;
+      set->reach[set->count++] = 0;
+    }
+    set->reach[set->count - 1] |= reach_of(cells[c], reach);
+  }
+  set->first[set->count] = count;
 }
 
-static int32_t find_key(const uint64_t *keys, int32_t count, uint64_t key)
+void grid_collect(struct grid *g, int32_t first, int32_t layers, const struct grid_cells *cells)
 {
-  int32_t low = 0;
+  reserve_layers(g, layers);
+  reserve_cells(g, cells->count);
+  g->first = first;
+  g->layers = layers;
+  g->cell_count = cells->count;
+  memcpy(g->cell_start, cells->start, ((size_t)cells->count + 1) * sizeof *cells->start);
+  memcpy(g->cell_key, cells->key, (size_t)cells->count * sizeof *cells->key);
+  g->largest_cell = 0;
+  for (int32_t c = 0; c < cells->count; c++) {
+    const int32_t particles = cells->start[c + 1] - cells->start[c];
+    if (particles > g->largest_cell) g->largest_cell = particles;
+  }
+  struct block_set *set = &g->blocks;
+  collect_blocks(set, g->cell_key, g->cell_count, g->geometry.support - 1);
+  int32_t block = 0;
+  for (int32_t layer = 0; layer <= layers; layer++) {
+    while (block < set->count && set->key[block] < grid_block_key(first + layer, 0, 0)) block++;
+    g->layer_block[layer] = block;
+  }
+  FIRN_ASSERT(g->layer_block[0] == 0 && g->layer_block[layers] == set->count);
+}
+
+/* One of the lists that are merged: blocks that reach the k-th brick. */
+struct head {
+  int32_t block, end;
+  uint64_t step;
+  unsigned char bit;
+};
+
+static void skip_others(const struct block_set *set, struct head *head)
+{
+  while (head->block < head->end && !(set->reach[head->block] & head->bit)) head->block++;
+}
+
+int32_t grid_layer_bricks(const struct grid *g, int32_t layer, const uint64_t *extra, int32_t extra_count,
+                          uint64_t *out)
+{
+  const struct block_set *set = &g->blocks;
+  struct head head[8];
+  int heads = 0;
+  for (int k = 0; k < 8; k++) {
+    const int32_t of = layer - (k >> 2); /* the layer of the blocks */
+    if (of < 0 || of >= g->layers) continue;
+    head[heads] = (struct head){g->layer_block[of], g->layer_block[of + 1], grid_brick_step(k),
+                                (unsigned char)(1u << k)};
+    skip_others(set, &head[heads++]);
+  }
+  int32_t count = 0;
+  for (int32_t next = 0;;) {
+    uint64_t least = next < extra_count ? extra[next] : UINT64_MAX;
+    for (int k = 0; k < heads; k++)
+      if (head[k].block < head[k].end && set->key[head[k].block] + head[k].step < least)
+        least = set->key[head[k].block] + head[k].step;
+    if (least == UINT64_MAX) return count;
+    for (int k = 0; k < heads; k++) {
+      if (head[k].block >= head[k].end || set->key[head[k].block] + head[k].step != least) continue;
+      head[k].block++;
+      skip_others(set, &head[k]);
+    }
+    if (next < extra_count && extra[next] == least) next++;
+    if (out) out[count] = least;
+    count++;
+  }
+}
+
+/* Blocks and bricks know each other. */
+static void link_bricks(struct block_set *set, const struct grid *g)
+{
+  int32_t at[8] = {0};
+  set->of_brick =
+      mem_reserve(set->of_brick, &set->of_brick_capacity, 8 * (int64_t)g->brick_count, sizeof *set->of_brick);
+  for (int64_t k = 0; k < 8 * (int64_t)g->brick_count; k++) set->of_brick[k] = -1;
+  for (int32_t block = 0; block < set->count; block++)
+    for (int k = 0; k < 8; k++) {
+      int32_t *brick = &set->brick[8 * (int64_t)block + k];
+      *brick = -1;
+      if (!(set->reach[block] >> k & 1)) continue;
+      const uint64_t key = set->key[block] + grid_brick_step(k);
+      while (at[k] < g->brick_count && g->brick_key[at[k]] < key) at[k]++;
+      if (at[k] == g->brick_count || g->brick_key[at[k]] != key) continue;
+      *brick = at[k];
+      set->of_brick[8 * (int64_t)at[k] + k] = block;
+    }
+  const uint64_t low = grid_block_key(g->first + 1, 0, 0), high = grid_block_key(g->first + g->layers - 1, 0, 0);
+  set->inside[0] = 0;
+  set->inside[1] = set->count;
+  while (g->has_left && set->inside[0] < set->count && set->key[set->inside[0]] < low) set->inside[0]++;
+  while (g->has_right && set->inside[1] > set->inside[0] && set->key[set->inside[1] - 1] >= high)
+    set->inside[1]--;
+}
+
+void grid_number(struct grid *g, bool has_left, bool has_right, const struct grid_extra extra[2])
+{
+  static const struct grid_extra none = {NULL, 0};
+  g->has_left = has_left;
+  g->has_right = has_right;
+  int64_t total = 0;
+  g->layer_brick[0] = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (int32_t layer = 0; layer <= g->layers; layer++) {
+      const struct grid_extra x = has_left && layer == 0            ? extra[0]
+                                  : has_right && layer == g->layers ? extra[1]
+                                                                    : none;
+      if (pass == 0)
+        total += grid_layer_bricks(g, layer, x.keys, x.count, NULL);
+      else
+        g->layer_brick[layer + 1] =
+            g->layer_brick[layer] +
+            grid_layer_bricks(g, layer, x.keys, x.count, g->brick_key + g->layer_brick[layer]);
+    }
+    if (pass == 0) {
+      if (total > INT32_MAX / BRICK_TILES)
+        firn_fatal("%lld grid bricks on one rank are too many: use more ranks", (long long)total);
+      reserve_bricks(g, (int32_t)total);
+    }
+  }
+  g->brick_count = (int32_t)total;
+  g->tile_count = BRICK_TILES * g->brick_count;
+  link_bricks(&g->blocks, g);
+  FIRN_DEBUG_ASSERT(grid_is_valid(g));
+}
+
+void block_set_collect(struct block_set *set, const struct grid *g, const uint64_t *cells, int32_t count)
+{
+  collect_blocks(set, cells, count, g->geometry.support - 1);
+  link_bricks(set, g);
+}
+
+/* The last of [low, high) that is not above the key, or low. */
+static int32_t find_key(const uint64_t *keys, int32_t low, int32_t high, uint64_t key)
+{
+  int32_t count = high - low;
   while (count > 1) {
     const int32_t half = count / 2;
     if (keys[low + half] <= key) low += half;
@@ -142,305 +284,38 @@ static int32_t find_key(const uint64_t *keys, int32_t count, uint64_t key)
   return low;
 }
 
-static void copy_cells(struct grid *g, const struct grid_cells *cells)
+int32_t block_set_find(const struct block_set *set, uint64_t key)
 {
-  const uint64_t mask = ((uint64_t)1 << GRID_INDEX_BITS) - 1;
-  reserve_cells(g, cells->count);
-  memcpy(g->cell_start, cells->start, ((size_t)cells->count + 1) * sizeof *cells->start);
-  g->cell_count = cells->count;
-  g->largest_cell = 0;
-  int32_t plane = 0;
-  g->plane_cell[0] = 0;
-  for (int32_t c = 0; c < cells->count; c++) {
-    const uint64_t key = cells->key[c];
-    const int32_t here = grid_key_plane(key) - g->first, particles = cells->start[c + 1] - cells->start[c];
-    FIRN_ASSERT(here >= plane && here < g->planes);
-    while (plane < here) g->plane_cell[++plane] = c;
-    g->cell_y[c] = (int32_t)(key >> GRID_INDEX_BITS & mask);
-    g->cell_z[c] = (int32_t)(key & mask);
-    if (particles > g->largest_cell) g->largest_cell = particles;
-  }
-  while (plane < g->planes) g->plane_cell[++plane] = g->cell_count;
+  const int32_t at = find_key(set->key, 0, set->count, key);
+  return at < set->count && set->key[at] == key ? at : -1;
 }
 
-/* The blocks of one plane: cells come in rows, so a tile's cells are found through a stamp for each z tile of
- * the current tile row. */
-static void collect_blocks(struct grid *g, int32_t plane, int32_t z_offset)
+int32_t grid_find_cell(const struct grid *g, uint64_t key)
 {
-  const int reach = g->geometry.support - 1;
-  const int32_t plane_first = g->block_count;
-  int32_t row_first = plane_first, row_tile = -1;
-  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
-    const int32_t ty = g->cell_y[c] / TILE_Y, tz = g->cell_z[c] / TILE_Z;
-    if (ty != row_tile) {
-      row_tile = ty;
-      row_first = g->block_count;
-    }
-    int32_t *stamp = &g->stamp[tz - z_offset];
-    if (*stamp < row_first || *stamp >= g->block_count) {
-      reserve_blocks(g, g->block_count + 1);
-      *stamp = g->block_count++;
-      g->block_y[*stamp] = ty;
-      g->block_z[*stamp] = tz;
-      for (int k = 0; k < 4; k++) g->block_foot[4 * *stamp + k] = -1;
-    }
-    g->cell_block[c] = *stamp;
-    const int past_y = g->cell_y[c] % TILE_Y + reach >= TILE_Y,
-              past_z = g->cell_z[c] % TILE_Z + reach >= TILE_Z;
-    int32_t *foot = &g->block_foot[4 * *stamp];
-    foot[0] = 0;
-    if (past_z) foot[1] = 0;
-    if (past_y) foot[2] = 0;
-    if (past_y && past_z) foot[3] = 0;
-  }
+  const int32_t block = block_set_find(&g->blocks, grid_key_block(key));
+  if (block < 0) return -1;
+  const int32_t at = find_key(g->cell_key, g->blocks.first[block], g->blocks.first[block + 1], key);
+  return g->cell_key[at] == key ? at : -1;
 }
 
-/* The footprint of one plane, from its blocks [block, g->block_count). */
-static void collect_footprint(struct grid *g, int32_t plane, int32_t block)
+int32_t grid_find_brick(const struct grid *g, uint64_t key)
 {
-  const int64_t wanted = 4 * (int64_t)(g->block_count - block);
-  if (wanted > g->key_capacity) {
-    mem_free(g->keys);
-    g->key_capacity = wanted + wanted / 2;
-    g->keys = mem_alloc((size_t)g->key_capacity, sizeof *g->keys);
-  }
-  int32_t count = 0;
-  for (int32_t b = block; b < g->block_count; b++)
-    for (int k = 0; k < 4; k++)
-      if (g->block_foot[4 * b + k] == 0)
-        g->keys[count++] = grid_tile_key(g->block_y[b] + k / 2, g->block_z[b] + k % 2);
-  count = sort_unique(g->keys, count);
-  reserve_foot(g, g->foot_count + count);
-  if (count == 0) {
-    g->plane_foot[plane + 1] = g->foot_count;
-    return;
-  }
-  memcpy(g->foot_key + g->foot_count, g->keys, (size_t)count * sizeof *g->keys);
-  for (int32_t b = block; b < g->block_count; b++)
-    for (int k = 0; k < 4; k++)
-      if (g->block_foot[4 * b + k] == 0)
-        g->block_foot[4 * b + k] =
-            find_key(g->keys, count, grid_tile_key(g->block_y[b] + k / 2, g->block_z[b] + k % 2));
-  g->foot_count += count;
-  g->plane_foot[plane + 1] = g->foot_count;
-  if (count > g->largest_footprint) g->largest_footprint = count;
+  const int32_t at = find_key(g->brick_key, 0, g->brick_count, key);
+  return at < g->brick_count && g->brick_key[at] == key ? at : -1;
 }
 
-void grid_collect(struct grid *g, int32_t first, int32_t planes, const struct grid_cells *cells)
+void grid_make(struct grid *g, enum node_field field)
 {
-  reserve_planes(g, planes);
-  g->first = first;
-  g->planes = planes;
-  grid_chunks(g, 1, (const int32_t[]){0, planes});
-  copy_cells(g, cells);
-
-  int32_t low = INT32_MAX, high = 0;
-  for (int32_t c = 0; c < g->cell_count; c++) {
-    const int32_t tz = g->cell_z[c] / TILE_Z;
-    if (tz < low) low = tz;
-    if (tz > high) high = tz;
-  }
-  if (g->cell_count && high - low + 1 > g->stamp_capacity) {
-    mem_free(g->stamp);
-    g->stamp_capacity = high - low + 65;
-    g->stamp = mem_alloc((size_t)g->stamp_capacity, sizeof *g->stamp);
-  }
-  for (int64_t k = 0; k < g->stamp_capacity; k++) g->stamp[k] = -1;
-
-  g->block_count = g->foot_count = g->largest_footprint = 0;
-  g->plane_foot[0] = 0;
-  for (int32_t plane = 0; plane < planes; plane++) {
-    const int32_t block = g->block_count;
-    collect_blocks(g, plane, low);
-    collect_footprint(g, plane, block);
-  }
+  if (!g->node[field])
+    g->node[field] = mem_alloc((size_t)g->brick_capacity * BRICK_DOUBLES, sizeof(double));
 }
 
-int32_t grid_plane_tiles(const struct grid *g, int32_t plane, const uint64_t *extra, int32_t extra_count,
-                         uint64_t *out)
-{
-  const uint64_t *head[MAX_SUPPORT + 1], *end[MAX_SUPPORT + 1];
-  int lists = 0;
-  for (int a = 0; a < g->geometry.support; a++) {
-    const int32_t cell_plane = plane - a;
-    if (cell_plane < 0 || cell_plane >= g->planes) continue;
-    head[lists] = g->foot_key + g->plane_foot[cell_plane];
-    end[lists++] = g->foot_key + g->plane_foot[cell_plane + 1];
-  }
-  head[lists] = extra;
-  end[lists++] = extra + extra_count;
-  int32_t count = 0;
-  for (;;) {
-    uint64_t least = UINT64_MAX;
-    for (int k = 0; k < lists; k++)
-      if (head[k] < end[k] && *head[k] < least) least = *head[k];
-    if (least == UINT64_MAX) return count;
-    for (int k = 0; k < lists; k++)
-      if (head[k] < end[k] && *head[k] == least) head[k]++;
-    if (out) out[count] = least;
-    count++;
-  }
-}
-
-static struct grid_extra extra_of(const struct grid *g, const struct grid_extra *extra, int32_t plane)
-{
-  const int shared = g->geometry.support - 1;
-  if (g->has_left && plane < shared) return extra[plane];
-  if (g->has_right && plane >= g->planes) return extra[shared + plane - g->planes];
-  return (struct grid_extra){NULL, 0};
-}
-
-/* Whether a chunk has anything left of it. */
-static bool keeps_apart(const struct grid *g, int c)
-{
-  return c > 0 || g->has_left;
-}
-
-static void reserve_apart(struct grid *g, int c)
-{
-  const int64_t wanted =
-      keeps_apart(g, c) ? grid_apart_offset(g, g->chunk[c], g->geometry.support - 1, 0) : 0;
-  if (wanted <= g->apart_capacity[c]) return;
-  g->apart_capacity[c] = wanted + wanted / 2;
-  for (int f = 0; f < NODE_FIELDS; f++) {
-    mem_free(g->apart[c][f]);
-    g->apart[c][f] = NULL;
-  }
-}
-
-void grid_chunks(struct grid *g, int count, const int32_t *cut)
-{
-  FIRN_ASSERT(count >= 1 && count <= MAX_CHUNKS && cut[0] == 0 && cut[count] == g->planes);
-  g->chunk_count = count;
-  memcpy(g->chunk, cut, (size_t)(count + 1) * sizeof *cut);
-}
-
-void grid_number(struct grid *g, bool has_left, bool has_right,
-                 const struct grid_extra extra[2 * (MAX_SUPPORT - 1)])
-{
-  g->has_left = has_left;
-  g->has_right = has_right;
-  g->node_planes = g->planes + g->geometry.support - 1;
-  g->plane_tile[0] = 0;
-  int64_t total = 0;
-  for (int32_t plane = 0; plane < g->node_planes; plane++) {
-    const struct grid_extra x = extra_of(g, extra, plane);
-    total += grid_plane_tiles(g, plane, x.keys, x.count, NULL);
-    if (total > INT32_MAX)
-      firn_fatal("%lld grid tiles on one rank are too many: use more ranks", (long long)total);
-    g->plane_tile[plane + 1] = (int32_t)total;
-  }
-  reserve_tiles(g, (int32_t)total);
-  g->tile_count = (int32_t)total;
-  for (int32_t plane = 0; plane < g->node_planes; plane++) {
-    const struct grid_extra x = extra_of(g, extra, plane);
-    grid_plane_tiles(g, plane, x.keys, x.count, g->tile_key + g->plane_tile[plane]);
-  }
-  for (int32_t plane = 0; plane < g->planes; plane++)
-    for (int a = 0; a < g->geometry.support; a++) {
-      int32_t tile = g->plane_tile[plane + a];
-      for (int32_t f = g->plane_foot[plane]; f < g->plane_foot[plane + 1]; f++) {
-        while (g->tile_key[tile] != g->foot_key[f]) tile++;
-        g->foot_tile[f * MAX_SUPPORT + a] = tile;
-      }
-    }
-
-  for (int c = 0; c < g->chunk_count; c++) reserve_apart(g, c);
-  FIRN_DEBUG_ASSERT(grid_is_valid(g));
-}
-
-static void clear_chunk(struct grid *g, enum node_field field, int c)
-{
-  const int64_t begin = g->plane_tile[g->chunk[c]],
-                end = c + 1 < g->chunk_count ? g->plane_tile[g->chunk[c + 1]] : g->tile_count;
-  memset(g->node[field] + begin * TILE_DOUBLES, 0, (size_t)(end - begin) * TILE_DOUBLES * sizeof(double));
-}
-
-static void clear_apart(struct grid *g, enum node_field field, int c)
-{
-  const int64_t doubles =
-      keeps_apart(g, c) ? grid_apart_offset(g, g->chunk[c], g->geometry.support - 1, 0) : 0;
-  if (doubles) memset(g->apart[c][field], 0, (size_t)doubles * sizeof(double));
-}
-
-static void make_field(struct grid *g, enum node_field field)
-{
-  if (!g->node[field]) g->node[field] = mem_alloc((size_t)g->tile_capacity * TILE_DOUBLES, sizeof(double));
-}
-
-/* Each chunk by the thread that works on it: the thread that touches new memory first has it near. The team
- * is the whole crew or one thread: OpenMP ends the threads that any other leaves out, and new ones are not
- * bound. */
 void grid_clear(struct grid *g, enum node_field field)
 {
-  make_field(g, field);
-#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
-  for (int c = 0; c < g->chunk_count; c++) clear_chunk(g, field, c);
-}
-
-void grid_clear_sum(struct grid *g, enum node_field field)
-{
-  make_field(g, field);
-  for (int c = 0; c < g->chunk_count; c++)
-    if (!g->apart[c][field] && g->apart_capacity[c])
-      g->apart[c][field] = mem_alloc((size_t)g->apart_capacity[c], sizeof(double));
-#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
-  for (int c = 0; c < g->chunk_count; c++) {
-    clear_chunk(g, field, c);
-    clear_apart(g, field, c);
-  }
-}
-
-int64_t grid_apart_offset(const struct grid *g, int32_t shared, int j, int a)
-{
-  const int planes = g->geometry.support - 1;
-  int64_t tiles = 0;
-  for (int row = 0; row <= j; row++)
-    for (int k = 0; row + k < planes && (row < j || k < a); k++)
-      tiles += grid_plane_tile_count(g, shared + row + k);
-  return tiles * TILE_DOUBLES;
-}
-
-double *grid_target(const struct grid *g, enum node_field field, int32_t j, int a)
-{
-  int c = 0;
-  while (c + 1 < g->chunk_count && g->chunk[c + 1] <= j) c++;
-  const int32_t within = j - g->chunk[c];
-  if (!keeps_apart(g, c) || within + a >= g->geometry.support - 1) return g->node[field];
-  return g->apart[c][field] + grid_apart_offset(g, g->chunk[c], (int)within, a) -
-         (int64_t)g->plane_tile[j + a] * TILE_DOUBLES;
-}
-
-/* One thread's share of the tiles of each shared plane. */
-static void add_share(struct grid *g, enum node_field field, int32_t shared, const double *apart, int w)
-{
-  const int planes = g->geometry.support - 1;
-  const flush_mode mode = flush_begin(); /* as what is added */
-  for (int j = 0; j < planes; j++)
-    for (int a = 0; j + a < planes; a++) {
-      const double *part = apart + grid_apart_offset(g, shared, j, a);
-      double *sum = g->node[field] + (int64_t)g->plane_tile[shared + j + a] * TILE_DOUBLES;
-      const int64_t tiles = grid_plane_tile_count(g, shared + j + a),
-                    end = tiles * (w + 1) / g->threads * TILE_DOUBLES;
-      for (int64_t k = tiles * w / g->threads * TILE_DOUBLES; k < end; k++) sum[k] += part[k];
-    }
-  flush_end(mode);
-}
-
-void grid_add_apart(struct grid *g, enum node_field field, int32_t shared, const double *apart)
-{
-#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
-  for (int w = 0; w < g->threads; w++) add_share(g, field, shared, apart, w);
-}
-
-/* The planes of one cut lie apart from those of the next, so that a thread may be done with one before
- * another begins with it. */
-void grid_join(struct grid *g, enum node_field field)
-{
-  if (g->chunk_count < 2) return;
-#pragma omp parallel for num_threads(g->threads) schedule(static, 1)
-  for (int w = 0; w < g->threads; w++)
-    for (int c = 1; c < g->chunk_count; c++) add_share(g, field, g->chunk[c], g->apart[c][field], w);
+  grid_make(g, field);
+#pragma omp parallel for num_threads(g->threads) schedule(static)
+  for (int32_t brick = 0; brick < g->brick_count; brick++)
+    memset(g->node[field] + (int64_t)brick * BRICK_DOUBLES, 0, BRICK_DOUBLES * sizeof(double));
 }
 
 /* --- checks
@@ -454,54 +329,68 @@ static bool rises(const int32_t *at, int32_t count, int32_t end)
   return at[0] == 0 && at[count] == end;
 }
 
-static bool is_sorted(const uint64_t *keys, int32_t begin, int32_t end)
+static bool is_sorted(const uint64_t *keys, int32_t count)
 {
-  for (int32_t k = begin + 1; k < end; k++)
+  for (int32_t k = 1; k < count; k++)
     if (keys[k - 1] >= keys[k]) return false;
   return true;
 }
 
-/* A cell has particles, is behind the one before, and its stencils reach only tiles of its footprint. */
-static bool cell_is_valid(const struct grid *g, int32_t plane, int32_t c)
+/* A block has cells of its own, all of which lie in it, and knows the bricks that they reach. */
+static bool block_is_valid(const struct grid *g, int32_t block)
 {
-  const int reach = g->geometry.support - 1;
-  if (g->cell_start[c] >= g->cell_start[c + 1] || g->cell_block[c] >= g->block_count) return false;
-  if (c > g->plane_cell[plane] && grid_cell_key(g, plane, c - 1) >= grid_cell_key(g, plane, c)) return false;
-  const int32_t y = g->cell_y[c], z = g->cell_z[c], *foot = &g->block_foot[4 * g->cell_block[c]];
-  for (int k = 0; k < 4; k++) {
-    const bool reached =
-        (k / 2 == 0 || y % TILE_Y + reach >= TILE_Y) && (k % 2 == 0 || z % TILE_Z + reach >= TILE_Z);
-    if (!reached) continue;
-    const int32_t f = g->plane_foot[plane] + foot[k];
-    if (foot[k] < 0 || f >= g->plane_foot[plane + 1]) return false;
-    if (g->foot_key[f] != grid_tile_key(y / TILE_Y + k / 2, z / TILE_Z + k % 2)) return false;
+  const struct block_set *set = &g->blocks;
+  unsigned char reach = 0;
+  for (int32_t c = set->first[block]; c < set->first[block + 1]; c++) {
+    if (grid_key_block(g->cell_key[c]) != set->key[block] || g->cell_start[c] >= g->cell_start[c + 1])
+      return false;
+    reach |= reach_of(g->cell_key[c], g->geometry.support - 1);
+  }
+  if (reach == 0 || reach != set->reach[block]) return false;
+  for (int k = 0; k < 8; k++) {
+    const int32_t brick = set->brick[8 * (int64_t)block + k];
+    if (!(reach >> k & 1)) {
+      if (brick != -1) return false;
+      continue;
+    }
+    if (brick < 0 || brick >= g->brick_count) return false;
+    if (g->brick_key[brick] != set->key[block] + grid_brick_step(k)) return false;
+    if (set->of_brick[8 * (int64_t)brick + k] != block) return false;
   }
   return true;
 }
 
-static bool plane_is_valid(const struct grid *g, int32_t plane)
+/* Within its layer, and reached by the blocks that it knows. */
+static bool brick_is_valid(const struct grid *g, int32_t layer, int32_t brick)
 {
-  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++)
-    if (!cell_is_valid(g, plane, c)) return false;
-  if (!is_sorted(g->foot_key, g->plane_foot[plane], g->plane_foot[plane + 1])) return false;
-  for (int32_t f = g->plane_foot[plane]; f < g->plane_foot[plane + 1]; f++)
-    for (int a = 0; a < g->geometry.support; a++) {
-      const int32_t tile = g->foot_tile[f * MAX_SUPPORT + a];
-      if (tile < g->plane_tile[plane + a] || tile >= g->plane_tile[plane + a + 1]) return false;
-      if (g->tile_key[tile] != g->foot_key[f]) return false;
-    }
+  const struct block_set *set = &g->blocks;
+  int32_t index[3];
+  grid_block_index(g->brick_key[brick], index);
+  if (index[0] != g->first + layer) return false;
+  for (int k = 0; k < 8; k++) {
+    const int32_t block = set->of_brick[8 * (int64_t)brick + k];
+    if (block < -1 || block >= set->count) return false;
+    if (block >= 0 && set->brick[8 * (int64_t)block + k] != brick) return false;
+  }
   return true;
 }
 
 bool grid_is_valid(const struct grid *g)
 {
-  if (g->node_planes != g->planes + g->geometry.support - 1) return false;
-  if (!rises(g->plane_cell, g->planes, g->cell_count) || !rises(g->plane_foot, g->planes, g->foot_count) ||
-      !rises(g->plane_tile, g->node_planes, g->tile_count) || !rises(g->chunk, g->chunk_count, g->planes))
+  const struct block_set *set = &g->blocks;
+  if (!rises(g->layer_block, g->layers, set->count) || !rises(set->first, set->count, g->cell_count) ||
+      !rises(g->layer_brick, g->layers + 1, g->brick_count) ||
+      g->tile_count != BRICK_TILES * g->brick_count)
     return false;
-  for (int32_t plane = 0; plane < g->planes; plane++)
-    if (!plane_is_valid(g, plane)) return false;
-  for (int32_t plane = 0; plane < g->node_planes; plane++)
-    if (!is_sorted(g->tile_key, g->plane_tile[plane], g->plane_tile[plane + 1])) return false;
-  return true;
+  if (!is_sorted(g->cell_key, g->cell_count) || !is_sorted(set->key, set->count) ||
+      !is_sorted(g->brick_key, g->brick_count))
+    return false;
+  for (int32_t layer = 0; layer < g->layers; layer++)
+    for (int32_t b = g->layer_block[layer]; b < g->layer_block[layer + 1]; b++)
+      if ((int32_t)(set->key[b] >> (KEY_Y_BITS + KEY_Z_BITS)) != g->first + layer || !block_is_valid(g, b))
+        return false;
+  for (int32_t layer = 0; layer <= g->layers; layer++)
+    for (int32_t b = g->layer_brick[layer]; b < g->layer_brick[layer + 1]; b++)
+      if (!brick_is_valid(g, layer, b)) return false;
+  return set->inside[0] >= 0 && set->inside[0] <= set->inside[1] && set->inside[1] <= set->count;
 }

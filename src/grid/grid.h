@@ -1,15 +1,17 @@
-/* The grid: node planes of small tiles, present only where there is snow.
+/* The grid: blocks of cells, and bricks of nodes, present only where there is snow.
  *
  * Indices. Grid axis 0 is the slab axis (any world axis, see `axis`), 1 and 2 the others. A particle's *base*
  * is the first node of its stencil on each axis; it has weight on nodes base .. base + support - 1. Node n
  * stands at lower + h (n - 1): the first node lies one cell outside the domain, so bases and nodes start at 0
- * and a stencil always exists. "Cell" means all particles of one base, and particles are ordered by (cell,
- * id).
+ * and a stencil always exists. "Cell" means all particles of one base.
  *
- * Storage. A node plane (fixed axis-0 index) is a sorted list of active tiles, 4 x 8 nodes on axes 1 and 2,
- * anchored at index 0. Tiles of a plane are contiguous in memory, so a shared plane is sent as it lies. Every
- * node has fields of four doubles that one kernel touches together; channel 0 is a scalar, channels 1..3 a
- * vector in world axes.
+ * A *block* is 4 x 4 x 8 cells, anchored at index 0. Particles are ordered by (block, cell in the block, id).
+ * A *brick* is the 4 x 4 x 8 nodes with the same indices: four *tiles*, one for each node plane. A block
+ * reaches at most the eight bricks with its indices or one more along each axis. A *layer* is the blocks or
+ * bricks with the same index on axis 0.
+ *
+ * Every node has fields of four doubles that one kernel touches together; channel 0 is a scalar, channels
+ * 1..3 a vector in world axes.
  *
  * Everything is rebuilt each step from the sorted particles in arrays that are reused: no allocation once
  * sizes have settled, and cost and memory follow the snow, never the box. */
@@ -20,13 +22,27 @@
 #include <stdint.h>
 
 enum {
-  TILE_Y = 4,
-  TILE_Z = 8,
+  BLOCK_X = 4,
+  BLOCK_Y = 4,
+  BLOCK_Z = 8,
+  BLOCK_CELLS = BLOCK_X * BLOCK_Y * BLOCK_Z,
+  TILE_Y = BLOCK_Y,
+  TILE_Z = BLOCK_Z,
   TILE_NODES = TILE_Y * TILE_Z,
   TILE_DOUBLES = TILE_NODES * 4,
+  BRICK_TILES = BLOCK_X,
+  BRICK_DOUBLES = BRICK_TILES * TILE_DOUBLES,
   MAX_SUPPORT = 4,
-  GRID_INDEX_BITS = 21, /* of one axis in a cell key */
-  MAX_CHUNKS = 128,
+  SHARED_PLANES = MAX_SUPPORT - 1, /* node planes of a brick that blocks of the layer before it reach */
+  MAX_THREADS = 128,
+};
+
+/* A cell key: the block's indices, then the cell's place in the block; it sorts as particles are ordered. */
+enum {
+  KEY_X_BITS = 19,
+  KEY_Y_BITS = 19,
+  KEY_Z_BITS = 18,
+  KEY_PLACE_BITS = 7,
 };
 
 /* kg: a node of less mass counts as one that no particle reaches.
@@ -75,74 +91,109 @@ struct grid_geometry { /* where the grid lies in the world; fixed for a run */
   int64_t cells[3];    /* by grid axis */
 };
 
+/* Some blocks, the bricks that they reach, and of each brick the blocks that reach it. Blocks with particles
+ * are one set, blocks with liquid cells another. */
+struct block_set {
+  int32_t count, capacity;
+  uint64_t *key;        /* [count] rising */
+  int32_t *first;       /* [count + 1] cells, in the list that the set was made of */
+  unsigned char *reach; /* [count] bit 4 dx + 2 dy + dz: a stencil reaches that brick */
+  int32_t *brick;       /* [8 count] bricks by 4 dx + 2 dy + dz; -1: not reached, or not there */
+  int32_t *of_brick;    /* [8 bricks] blocks at brick - (dx, dy, dz), likewise */
+  int64_t of_brick_capacity;
+  int32_t inside[2]; /* blocks [inside[0], inside[1]) reach no brick that another rank has too */
+};
+
 struct grid {
   struct grid_geometry geometry;
 
-  /* Cells of this rank: bases [first, first + planes) on axis 0. */
-  int32_t first, planes;
-  int32_t *plane_cell; /* [planes + 1] cells of a plane */
+  /* Blocks of this rank have indices [first, first + layers) on axis 0. */
+  int32_t first, layers;
   int32_t cell_count, cell_capacity;
-  int32_t *cell_start; /* [cell_count + 1] first particle */
-  int32_t *cell_y, *cell_z, *cell_block;
-  int32_t largest_cell; /* particles in the fullest one */
+  int32_t *cell_start;   /* [cell_count + 1] first particle */
+  uint64_t *cell_key;    /* [cell_count] */
+  int32_t largest_cell;  /* particles in the fullest one */
+  struct block_set blocks;
+  int32_t *layer_block; /* [layers + 1] first block */
 
-  /* Blocks: the cells of a plane that share a tile; for each, which footprint entries its stencils reach. */
-  int32_t block_count, block_capacity;
-  int32_t *block_foot; /* [4 block_count] by (dy, dz), -1 where not reached */
-  int32_t *block_y, *block_z;
+  /* Bricks, layer by layer: one layer more than blocks have. */
+  int32_t brick_count, brick_capacity;
+  uint64_t *brick_key;  /* [brick_count] rising */
+  int32_t *layer_brick; /* [layers + 2] first brick */
+  int32_t layer_capacity;
+  int32_t tile_count;          /* BRICK_TILES brick_count: tile t is node plane t % 4 of brick t / 4 */
+  double *node[NODE_FIELDS];   /* [BRICK_DOUBLES brick_count] each; NULL until first wanted */
 
-  /* Footprint of a cell plane: the (y, z) tiles its stencils touch, the same on each of its `support` node
-   * planes. */
-  int32_t *plane_foot; /* [planes + 1] */
-  int32_t foot_count, foot_capacity;
-  uint64_t *foot_key;
-  int32_t
-      *foot_tile; /* [support foot_count]: tile of entry f on the a-th node plane is [f * MAX_SUPPORT + a] */
-  int32_t largest_footprint; /* entries in the largest one */
-
-  /* Node planes [first, first + node_planes), node_planes = planes + support - 1. */
-  int32_t node_planes;
-  int32_t *plane_tile; /* [node_planes + 1] */
-  int32_t tile_count, tile_capacity;
-  uint64_t *tile_key;
-  double *node[NODE_FIELDS]; /* [TILE_DOUBLES tile_count] each; NULL until first wanted */
-
-  /* Chunks of the cell planes, one a thread (see crew.h): planes [chunk[c], chunk[c + 1]). The first planes
-   * of a chunk keep their contributions to the nodes shared with what lies left of it apart: of chunk 0 for
-   * the left neighbour (halo.h), of the others for grid_join(). */
+  /* The neighbour ranks reach the bricks of the first layer, and of the last, as well. Of the last, node
+   * plane 3 belongs to the right neighbour alone and has nothing here. */
   bool has_left, has_right;
-  bool edge_apart; /* the last chunk is what the right neighbour waits for, so that it may be done first */
-  int threads;     /* that work on it: the whole crew, or one */
-  int chunk_count;
-  int32_t chunk[MAX_CHUNKS + 1];
-  double *apart[MAX_CHUNKS][NODE_FIELDS]; /* of fields that are sums over particles; NULL until wanted */
-  int64_t apart_capacity[MAX_CHUNKS];
-
-  int32_t *stamp; /* scratch of the build */
-  int64_t stamp_capacity;
-  uint64_t *keys;
-  int64_t key_capacity;
+  int threads; /* that work on it: the whole crew, or one */
 };
 
-/* Cell key: sorts as (plane, y, z). */
+/* Key of a cell, and of the block or brick that an index is in. */
+static inline uint64_t grid_block_key(int64_t x, int64_t y, int64_t z)
+{
+  return ((uint64_t)x << KEY_Y_BITS | (uint64_t)y) << KEY_Z_BITS | (uint64_t)z;
+}
+
 static inline uint64_t grid_key(int64_t plane, int64_t y, int64_t z)
 {
-  return (uint64_t)plane << 2 * GRID_INDEX_BITS | (uint64_t)y << GRID_INDEX_BITS | (uint64_t)z;
+  return grid_block_key(plane / BLOCK_X, y / BLOCK_Y, z / BLOCK_Z) << KEY_PLACE_BITS |
+         (uint64_t)(plane % BLOCK_X * BLOCK_Y * BLOCK_Z + y % BLOCK_Y * BLOCK_Z + z % BLOCK_Z);
 }
 
-static inline int32_t grid_key_plane(uint64_t key)
+static inline uint64_t grid_key_block(uint64_t cell)
 {
-  return (int32_t)(key >> 2 * GRID_INDEX_BITS);
+  return cell >> KEY_PLACE_BITS;
 }
 
-static inline uint64_t grid_tile_key(int64_t tile_y, int64_t tile_z)
+/* What is added to a block's key for the k-th of the bricks that it reaches. */
+static inline uint64_t grid_brick_step(int k)
 {
-  return (uint64_t)tile_y << 32 | (uint64_t)tile_z;
+  return grid_block_key(k >> 2 & 1, k >> 1 & 1, k & 1);
 }
 
-static inline uint64_t grid_cell_key(const struct grid *grid, int32_t plane, int32_t cell)
+/* Indices of a block, and where a cell is in its block. */
+static inline void grid_block_index(uint64_t block, int32_t index[3])
 {
-  return grid_key(grid->first + plane, grid->cell_y[cell], grid->cell_z[cell]);
+  index[0] = (int32_t)(block >> (KEY_Y_BITS + KEY_Z_BITS));
+  index[1] = (int32_t)(block >> KEY_Z_BITS & (((uint64_t)1 << KEY_Y_BITS) - 1));
+  index[2] = (int32_t)(block & (((uint64_t)1 << KEY_Z_BITS) - 1));
+}
+
+static inline int grid_place_x(uint64_t cell)
+{
+  return (int)(cell >> 5 & 3);
+}
+
+static inline int grid_place_y(uint64_t cell)
+{
+  return (int)(cell >> 3 & 3);
+}
+
+static inline int grid_place_z(uint64_t cell)
+{
+  return (int)(cell & 7);
+}
+
+/* Indices of a cell. */
+static inline void grid_key_index(uint64_t cell, int32_t index[3])
+{
+  grid_block_index(grid_key_block(cell), index);
+  index[0] = index[0] * BLOCK_X + grid_place_x(cell);
+  index[1] = index[1] * BLOCK_Y + grid_place_y(cell);
+  index[2] = index[2] * BLOCK_Z + grid_place_z(cell);
+}
+
+static inline int32_t grid_key_layer(uint64_t cell)
+{
+  return (int32_t)(cell >> (KEY_PLACE_BITS + KEY_Y_BITS + KEY_Z_BITS));
+}
+
+/* Layers of blocks that hold the cells of a domain. */
+static inline int32_t grid_layers(const struct grid_geometry *geometry)
+{
+  return (int32_t)(geometry->cells[0] / BLOCK_X + 1);
 }
 
 /* World position of a node. */
@@ -154,21 +205,21 @@ static inline void grid_node_position(const struct grid_geometry *geometry, int6
     x[geometry->axis[a]] = geometry->lower[a] + geometry->spacing * (double)(index[a] - 1);
 }
 
-/* Of node k of a tile on node plane `plane` of this rank. */
-static inline void grid_tile_node(const struct grid *grid, int32_t plane, int32_t tile, int k, double x[3])
+/* Of node k of a tile. */
+static inline void grid_tile_node(const struct grid *grid, int32_t tile, int k, double x[3])
 {
-  const int64_t ty = (int64_t)(grid->tile_key[tile] >> 32),
-                tz = (int64_t)(grid->tile_key[tile] & 0xffffffffu);
-  grid_node_position(&grid->geometry, grid->first + plane, ty * TILE_Y + k / TILE_Z, tz * TILE_Z + k % TILE_Z,
-                     x);
+  int32_t brick[3];
+  grid_block_index(grid->brick_key[tile / BRICK_TILES], brick);
+  grid_node_position(&grid->geometry, (int64_t)brick[0] * BLOCK_X + tile % BRICK_TILES,
+                     (int64_t)brick[1] * TILE_Y + k / TILE_Z, (int64_t)brick[2] * TILE_Z + k % TILE_Z, x);
 }
 
 /* Middle of a tile, and the radius of a ball around it that holds all its nodes. */
-static inline double grid_tile_ball(const struct grid *grid, int32_t plane, int32_t tile, double center[3])
+static inline double grid_tile_ball(const struct grid *grid, int32_t tile, double center[3])
 {
   double low[3], high[3], square = 0.0;
-  grid_tile_node(grid, plane, tile, 0, low);
-  grid_tile_node(grid, plane, tile, TILE_NODES - 1, high);
+  grid_tile_node(grid, tile, 0, low);
+  grid_tile_node(grid, tile, TILE_NODES - 1, high);
   for (int d = 0; d < 3; d++) {
     center[d] = 0.5 * (low[d] + high[d]);
     square += 0.25 * (high[d] - low[d]) * (high[d] - low[d]);
@@ -189,10 +240,9 @@ static inline uint64_t grid_base_inside(const struct grid_geometry *geometry, in
 /* Key of a position (m, world axes) inside the domain. */
 static inline uint64_t grid_key_inside(const struct grid_geometry *geometry, const double x[3])
 {
-  uint64_t key = 0;
-  for (int a = 0; a < 3; a++)
-    key = key << GRID_INDEX_BITS | grid_base_inside(geometry, a, x[geometry->axis[a]]);
-  return key;
+  int64_t base[3];
+  for (int a = 0; a < 3; a++) base[a] = (int64_t)grid_base_inside(geometry, a, x[geometry->axis[a]]);
+  return grid_key(base[0], base[1], base[2]);
 }
 
 /* Key of a position (m, world axes); UINT64_MAX outside the domain or not finite. */
@@ -208,62 +258,50 @@ struct grid_cells {
   const int32_t *start; /* [count + 1] */
 };
 
-/* First half of the rebuild: blocks and footprints from the cells, all within [first, first + planes). */
-void grid_collect(struct grid *grid, int32_t first, int32_t planes, const struct grid_cells *cells);
+/* First half of the rebuild: the blocks, all within layers [first, first + layers). */
+void grid_collect(struct grid *grid, int32_t first, int32_t layers, const struct grid_cells *cells);
 
-/* Sorted tile keys of one node plane as this rank alone would have them, merged with `extra` (sorted, may be
- * empty). Returns the count; `out` must hold it (out NULL: only count). */
-int32_t grid_plane_tiles(const struct grid *grid, int32_t plane, const uint64_t *extra, int32_t extra_count,
-                         uint64_t *out);
+/* Sorted keys of the bricks of one layer (of layers + 1) as this rank alone would have them, merged with
+ * `extra` (sorted, may be empty). Returns the count; `out` must hold it (out NULL: only count). */
+int32_t grid_layer_bricks(const struct grid *grid, int32_t layer, const uint64_t *extra, int32_t extra_count,
+                          uint64_t *out);
 
-/* Second half: numbers the tiles. extra[k] are the neighbours' tiles on shared plane k: of the left cut first
- * (support - 1 planes from `first`), then of the right cut (support - 1 planes from first + planes). */
+/* Second half: numbers the bricks. extra: the neighbours' bricks of the first layer, and of the last. */
 struct grid_extra {
   const uint64_t *keys;
   int32_t count;
 };
-void grid_number(struct grid *grid, bool has_left, bool has_right,
-                 const struct grid_extra extra[2 * (MAX_SUPPORT - 1)]);
+void grid_number(struct grid *grid, bool has_left, bool has_right, const struct grid_extra extra[2]);
 
-/* Between the halves: cuts the planes into chunks of at least support - 1 planes (by default there is one).
- * cut[count + 1] from 0 to planes. */
-void grid_chunks(struct grid *grid, int count, const int32_t *cut);
+/* A set of the blocks that some cells are in, keys rising; bricks that the grid does not have are left out.
+ * After grid_number(). */
+void block_set_collect(struct block_set *set, const struct grid *grid, const uint64_t *cells, int32_t count);
+void block_set_free(struct block_set *set);
 
-/* Zeroes a field over all active tiles, and makes it on first use. grid_clear_sum(): of a field that is a sum
- * over particles, with the parts that are kept apart. */
+/* The cell with this key, the block with this one, or the brick; -1: it has no particles, or no block reaches
+ * it. */
+int32_t grid_find_cell(const struct grid *grid, uint64_t key);
+int32_t block_set_find(const struct block_set *set, uint64_t key);
+int32_t grid_find_brick(const struct grid *grid, uint64_t key);
+
+/* Zeroes a field over all active tiles, and makes it on first use. grid_make(): only that. */
+void grid_make(struct grid *grid, enum node_field field);
 void grid_clear(struct grid *grid, enum node_field field);
-void grid_clear_sum(struct grid *grid, enum node_field field);
 
-/* Where cell plane `first + j` adds its part for node plane `first + j + a`: tile t at result + t *
- * TILE_DOUBLES. */
-double *grid_target(const struct grid *grid, enum node_field field, int j, int a);
-
-/* The parts that belong to a cut: those of the cell planes right of it for the shared planes, which start at
- * node plane `shared`. Offset (doubles) of the part of cell plane j for shared plane j + a; (support - 1, 0)
- * gives the size of all. */
-int64_t grid_apart_offset(const struct grid *grid, int32_t shared, int j, int a);
-
-/* Adds such parts to the shared planes, in order. */
-void grid_add_apart(struct grid *grid, enum node_field field, int32_t shared, const double *apart);
-
-/* Adds the parts that chunks kept apart from the chunk before; after it only the left neighbour's are still
- * apart. */
-void grid_join(struct grid *grid, enum node_field field);
-
-/* Whether everything above holds together: cells, footprints and tiles sorted without repeats, every index
- * where it should point, chunks that cover the planes. After grid_number(). */
+/* Whether everything above holds together: cells, blocks and bricks sorted without repeats, every index where
+ * it should point. After grid_number(). */
 bool grid_is_valid(const struct grid *grid);
 
-/* Whether stencils of this cell plane touch node planes that another rank has too. */
-static inline bool grid_plane_is_shared(const struct grid *grid, int32_t plane)
+/* Whether stencils of this block touch bricks that another rank has too. */
+static inline bool grid_block_is_shared(const struct grid *grid, int32_t block)
 {
-  const int shared = grid->geometry.support - 1;
-  return (grid->has_left && plane < shared) || (grid->has_right && plane >= grid->planes - shared);
+  return block < grid->blocks.inside[0] || block >= grid->blocks.inside[1];
 }
 
-static inline int32_t grid_plane_tile_count(const struct grid *grid, int32_t node_plane)
+/* Tiles [0, this) count in sums over all ranks; the others are counted by the right neighbour. */
+static inline int32_t grid_owned_tiles(const struct grid *grid)
 {
-  return grid->plane_tile[node_plane + 1] - grid->plane_tile[node_plane];
+  return BRICK_TILES * grid->layer_brick[grid->has_right ? grid->layers : grid->layers + 1];
 }
 
 #endif

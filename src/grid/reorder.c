@@ -110,19 +110,6 @@ static int32_t cell_from(const struct grid *grid, int32_t particle)
   return low;
 }
 
-static int32_t plane_of_cell(const struct grid *grid, int32_t cell)
-{
-  int32_t low = 0, high = grid->planes - 1;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (grid->plane_cell[middle + 1] <= cell)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* Cuts the old order into parts of as many particles as cells allow. Where its cells are not known, all is
  * one part. */
 static void cut_parts(const struct reorder *r, const struct particles *p, const struct grid *grid,
@@ -138,7 +125,7 @@ static void cut_parts(const struct reorder *r, const struct particles *p, const 
                                      : cells ? grid->cell_start[cell]
                                              : p->count,
                             .key = w == 0         ? 0
-                                   : cell < cells ? grid_cell_key(grid, plane_of_cell(grid, cell), cell)
+                                   : cell < cells ? grid->cell_key[cell]
                                                   : REORDER_GONE};
   }
   for (int w = 0; w < parts; w++) part[w].end = w + 1 < parts ? part[w + 1].begin : p->count + arrived;
@@ -297,10 +284,8 @@ static void merge_part(const struct reorder *r, const struct desk *desk, const u
                     .begin = part->begin,
                     .end = part->begin,
                     .m = movers_from(&desk->movers, part->key)};
-  int32_t plane = cell_end > part->cell ? plane_of_cell(grid, part->cell) : 0;
   for (int32_t c = part->cell; c < cell_end; c++) {
-    while (grid->plane_cell[plane + 1] <= c) plane++;
-    const uint64_t key = grid_cell_key(grid, plane, c);
+    const uint64_t key = grid->cell_key[c];
     put_movers_before(&pen, desk, id, key);
     if (desk->left[c] || desk->movers.key[pen.m] == key) {
       put_changed_cell(&pen, desk, id, key, grid->cell_start[c], grid->cell_start[c + 1]);
@@ -357,9 +342,9 @@ static struct grid_cells merge(const struct reorder *r, const struct desk *desk,
 struct grid_cells reorder_particles(struct reorder *r, struct particles *p, struct next *next,
                                     const struct grid *grid, int32_t arrived)
 {
-  struct part part[MAX_CHUNKS];
-  struct mover_range found[MAX_CHUNKS];
-  FIRN_ASSERT(r->threads >= 1 && r->threads <= MAX_CHUNKS);
+  struct part part[MAX_THREADS];
+  struct mover_range found[MAX_THREADS];
+  FIRN_ASSERT(r->threads >= 1 && r->threads <= MAX_THREADS);
   next_exchange(next, p);
   struct desk desk = clear_desk(next);
   cut_parts(r, p, grid, arrived, part);
@@ -437,13 +422,12 @@ bool order_is_valid(const struct reorder *r, const struct particles *p, const st
 {
   if (!each_once(r->slot, p->count, p->capacity) || !each_once(r->home, p->count, p->capacity)) return false;
   if (g->cell_start[g->cell_count] != p->count) return false;
-  for (int32_t plane = 0; plane < g->planes; plane++)
-    for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++)
-      for (int32_t k = g->cell_start[c]; k < g->cell_start[c + 1]; k++) {
-        const int32_t s = r->slot[k];
-        const double x[3] = {p->x[0][s], p->x[1][s], p->x[2][s]};
-        if (grid_key_of(&g->geometry, x) != grid_cell_key(g, plane, c)) return false;
-        if (k > g->cell_start[c] && p->id[r->home[k - 1]] >= p->id[r->home[k]]) return false;
-      }
+  for (int32_t c = 0; c < g->cell_count; c++)
+    for (int32_t k = g->cell_start[c]; k < g->cell_start[c + 1]; k++) {
+      const int32_t s = r->slot[k];
+      const double x[3] = {p->x[0][s], p->x[1][s], p->x[2][s]};
+      if (grid_key_of(&g->geometry, x) != g->cell_key[c]) return false;
+      if (k > g->cell_start[c] && p->id[r->home[k - 1]] >= p->id[r->home[k]]) return false;
+    }
   return true;
 }

@@ -1,4 +1,4 @@
-/* The order (cell, id) after a step, without a pass that moves the particles.
+/* The order (block, cell, id) after a step, without a pass that moves the particles.
  *
  * G2P writes the new state in the order of the step, so that the state follows the order for free, one step
  * behind; the new order is an array of slots, nearly 0, 1, 2, ..., through which the kernels load. What never
@@ -56,7 +56,7 @@ struct grid_cells reorder_particles(struct reorder *r, struct particles *p, stru
                                     const struct grid *grid, int32_t arrived);
 
 /* Whether slots and homes are each used once, and the particles are those of the grid's cells in the order
- * (cell, id). After grid_collect() with the cells that reorder_particles() found. */
+ * (block, cell, id). After grid_collect() with the cells that reorder_particles() found. */
 bool order_is_valid(const struct reorder *r, const struct particles *p, const struct grid *grid);
 
 /* Whether homes are so far from the order that bringing them back pays. */

@@ -5,16 +5,15 @@
 
 enum { LINE = 8, LINE_BATCHES = LINE / LANES }; /* doubles of a cache line */
 
-/* Gathers for the particles of one run; particle s has row `row`. */
-ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
-                              int32_t run, int32_t s, int32_t row, int support)
+/* Gathers for the particles of the cells [c, end); the first has row `row`. */
+ALWAYS_INLINE void gather_pass(const struct transfer *t, struct workspace *w, int32_t c, int32_t end,
+                               int32_t row, int support)
 {
   const struct grid *g = t->grid;
-  struct span span;
-  span_load(&span, g, plane, c, g->node[NODE_VELOCITY]);
-  for (; c < run; c++)
+  const int32_t s = g->cell_start[c];
+  for (; c < end; c++)
     gather_cell(w->records[0], (uint32_t)(g->cell_start[c] - s), (uint32_t)(g->cell_start[c + 1] - s),
-                span_corner(&span, g->cell_z[c] % TILE_Z), NULL, SPAN_STRIDE0, SPAN_STRIDE1, support,
+                block_corner(w->nodes[0], g->cell_key[c]), NULL, support,
                 w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES);
 }
 
@@ -56,14 +55,15 @@ static int32_t store_waiting(const struct transfer *t, struct workspace *w, int3
   return waiting - done;
 }
 
-void KERNEL(g2p_affine)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(g2p_affine)(void *arguments, struct worker *worker, int32_t block)
 {
   struct transfer *t = arguments;
   struct workspace *w = &worker->work;
   const struct grid *g = t->grid;
-  const int32_t end = g->plane_cell[plane + 1];
+  const int32_t end = g->blocks.first[block + 1];
   int32_t waiting = 0;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
+  block_load(w->nodes[0], g, block, g->node[NODE_VELOCITY]);
+  for (int32_t c = g->blocks.first[block]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_GATHER), s = g->cell_start[c],
                   n = g->cell_start[pass_end] - s;
     for (int32_t i = 0; i < n; i += LANES) {
@@ -72,15 +72,12 @@ void KERNEL(g2p_affine)(void *arguments, struct worker *worker, int32_t plane)
       batch_positions(t, &batch, x);
       stencil_weigh(t, x, OFFSET, w->records[0] + i / LANES);
     }
-    while (c < pass_end) {
-      const int32_t run = stencil_run_end(g, c, pass_end);
-      if (g->geometry.support == 4)
-        gather_run(t, w, plane, c, run, s, waiting, 4);
-      else
-        gather_run(t, w, plane, c, run, s, waiting, 3);
-      c = run;
-    }
+    if (g->geometry.support == 4)
+      gather_pass(t, w, c, pass_end, waiting, 4);
+    else
+      gather_pass(t, w, c, pass_end, waiting, 3);
     waiting = store_waiting(t, w, s - waiting, waiting + n, pass_end == end);
+    c = pass_end;
   }
   vd_stream_end();
 }

@@ -26,16 +26,22 @@ static inline void weigh_cell(const struct bare *bare, int64_t first, struct rec
 static inline void scatter_dense(const struct records *rec, double *corner, int64_t stride0, int64_t stride1)
 {
 #if defined __AVX2__
-  struct span span;
-  for (int r = 0; r < MAX_SUPPORT * MAX_SUPPORT; r++) vd_clear(span.node[r][0], 16);
-  scatter_cell(rec, 0, BARE_PER_CELL, span.node[0][0], NULL, SPAN_STRIDE0, SPAN_STRIDE1, 4, true, true);
-  for (int a = 0; a < 4; a++) {
-    double *const row[MAX_SUPPORT] = {corner + a * stride0, corner + a * stride0 + stride1,
-                                      corner + a * stride0 + 2 * stride1, corner + a * stride0 + 3 * stride1};
-    span_turn(row, span.node[MAX_SUPPORT * a][0], 4, 4);
-  }
+  enum { NODE = 4, SHEET = 16 }; /* doubles: of a node, and of a channel of a node plane */
+  double sheet[4][4][SHEET] __attribute__((aligned(64)));
+  vd_clear(sheet[0][0], sizeof sheet / sizeof(double));
+  scatter_nodes_of(rec, 0, BARE_PER_CELL, sheet[0][0], NULL, 4 * SHEET, SHEET, 4, 4, true, true);
+  for (int a = 0; a < 4; a++)
+    for (int k = 0; k < SHEET; k += LANES) {
+      vd channel[4], row[4];
+      for (int c = 0; c < 4; c++) channel[c] = vd_load(sheet[a][c] + k);
+      vd_turn4(channel, row);
+      for (int b = 0; b < 4; b++) {
+        double *to = corner + a * stride0 + b * stride1 + k / 4 * NODE;
+        vd_store(to, vd_load(to) + row[b]);
+      }
+    }
 #else
-  scatter_cell(rec, 0, BARE_PER_CELL, corner, NULL, stride0, stride1, 4, true, true);
+  scatter_nodes_of(rec, 0, BARE_PER_CELL, corner, NULL, stride0, stride1, 4, 4, true, true);
 #endif
 }
 
@@ -58,14 +64,14 @@ void KERNEL(bare_g2p)(struct bare *bare)
 {
   const int64_t nodes = bare->cells + 4, stride1 = 4 * nodes, stride0 = stride1 * nodes;
   struct records rec[BLOCKS];
-  enum { ROW = LANES == 2 ? 4 * SPAN_NODES : 16 }; /* as in a span */
+  enum { ROW = LANES == 2 ? 4 * ROW_NODES : 16 }; /* as in a block's nodes */
   double local[16][ROW] __attribute__((aligned(64)));
   for (int64_t cell = 0; cell < (int64_t)bare->cells * bare->cells * bare->cells; cell++) {
     const int64_t first = cell * BARE_PER_CELL, corner = corner_of(cell, bare->cells);
     weigh_cell(bare, first, rec);
     for (int r = 0; r < 16; r++) { /* aligned, once for eight particles */
       const double *from = bare->grid + corner + r / 4 * stride0 + r % 4 * stride1;
-      span_copy(local[r], 0, from, 4);
+      row_copy(local[r], 0, from, 4);
     }
     gather_channels(rec, 0, BARE_PER_CELL, local[0], NULL, 4 * ROW, ROW, 4, 0, bare->out + 16 * first);
   }

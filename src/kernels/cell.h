@@ -37,105 +37,101 @@ static inline double v4_sum(v4 a)
   return (a[0] + a[1]) + (a[2] + a[3]);
 }
 
-/* Where a cell's nodes are: `foot` are its four tiles by (dy, dz) in the list `tiles` of its plane, of
- * MAX_SUPPORT node planes each; a tile of -1 is not there. */
+/* Where a cell's nodes are: in the eight bricks of its block, from this place on. */
 struct cell_place {
-  const int32_t *foot, *tiles;
-  int32_t y, z;
+  const int32_t *brick;
+  int x, y, z;
 };
 
-static inline struct cell_place cell_place(const struct grid *g, int32_t plane, int32_t cell)
+static inline struct cell_place cell_place(const struct block_set *set, int32_t block, uint64_t cell)
 {
-  return (struct cell_place){&g->block_foot[4 * g->cell_block[cell]],
-                             g->foot_tile + (int64_t)g->plane_foot[plane] * MAX_SUPPORT, g->cell_y[cell],
-                             g->cell_z[cell]};
+  return (struct cell_place){set->brick + 8 * (int64_t)block, grid_place_x(cell), grid_place_y(cell),
+                             grid_place_z(cell)};
 }
 
-/* The two parts of a z row of four nodes: `first` of them in the tile (dy, 0) from node z on, the others from
- * the beginning of (dy, 1). */
+/* The z row of four nodes (a, b) of a cell has two parts: `first` nodes in one brick from node z on, the others
+ * from the beginning of the next. Places of the rows in a field; -1: the brick is not there. */
 struct cell_row {
-  int32_t foot[2];
-  int first, row, z; /* nodes in the first part; row of the tile; first node there */
+  int64_t at[2];
+  int first;
 };
 
-static inline struct cell_row cell_row(const struct cell_place *place, int b)
+static inline struct cell_row cell_row(const struct cell_place *place, int a, int b)
 {
-  const int dy = (place->y % TILE_Y + b) / TILE_Y, z = place->z % TILE_Z;
-  return (struct cell_row){.foot = {place->foot[2 * dy], place->foot[2 * dy + 1]},
-                           .first = z > TILE_Z - 4 ? TILE_Z - z : 4,
-                           .row = (place->y + b) % TILE_Y,
-                           .z = z};
+  const int x = place->x + a, y = place->y + b,
+            in_brick = x % BLOCK_X * TILE_DOUBLES + y % BLOCK_Y * TILE_Z * 4;
+  const int32_t *brick = place->brick + x / BLOCK_X * 4 + y / BLOCK_Y * 2;
+  return (struct cell_row){
+      .at = {brick[0] < 0 ? -1 : (int64_t)brick[0] * BRICK_DOUBLES + in_brick + 4 * place->z,
+             brick[1] < 0 ? -1 : (int64_t)brick[1] * BRICK_DOUBLES + in_brick},
+      .first = place->z > BLOCK_Z - 4 ? BLOCK_Z - place->z : 4};
 }
 
 /* Copies all four channels of the cell's nodes: nodes[16 (4 a + b) + 4 c + channel]. */
 static inline void cell_load(const struct cell_place *place, const double *field, double nodes[256])
 {
-  for (int b = 0; b < 4; b++) {
-    const struct cell_row row = cell_row(place, b);
-    for (int a = 0; a < 4; a++) {
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++) {
+      const struct cell_row row = cell_row(place, a, b);
       double *to = nodes + 16 * (4 * a + b);
       for (int part = 0, at = 0; part < 2; part++) {
-        const int count = part == 0 ? row.first : 4 - row.first, z = part == 0 ? row.z : 0;
+        const int count = part == 0 ? row.first : 4 - row.first;
         if (count == 0) break;
-        const int64_t tile = row.foot[part] < 0 ? -1 : place->tiles[row.foot[part] * MAX_SUPPORT + a];
-        if (tile < 0)
+        if (row.at[part] < 0)
           memset(to + 4 * at, 0, (size_t)count * 4 * sizeof(double));
         else
-          memcpy(to + 4 * at, field + tile * TILE_DOUBLES + (row.row * TILE_Z + z) * 4,
-                 (size_t)count * 4 * sizeof(double));
+          memcpy(to + 4 * at, field + row.at[part], (size_t)count * 4 * sizeof(double));
         at += count;
       }
     }
-  }
 }
 
-/* Adds scale * nodes to the plane's tiles q, which lie as scatter_plane_end() wants them. */
-static inline void cell_add(const struct cell_place *place, int32_t foot_count, double scale,
-                            const double nodes[256], double *q)
+/* Where a cell's nodes begin in a part of PART_NODES. */
+static inline double *cell_corner(const struct cell_place *place, double *part)
+{
+  return part + place->x * NODES_X + place->y * NODES_Y + 4 * place->z;
+}
+
+/* Adds scale * nodes to a part of PART_NODES. */
+static inline void cell_add(const struct cell_place *place, double scale, const double nodes[256],
+                            double *part)
 {
   const v4 s = v4_set(scale);
-  for (int b = 0; b < 4; b++) {
-    const struct cell_row row = cell_row(place, b);
-    for (int a = 0; a < 4; a++)
-      for (int c = 0; c < 4; c++) {
-        const int part = c >= row.first, z = part ? c - row.first : row.z + c;
-        if (row.foot[part] < 0) continue;
-        double *to =
-            q + ((int64_t)a * foot_count + row.foot[part]) * TILE_DOUBLES + (row.row * TILE_Z + z) * 4;
-        v4_store(to, v4_fma(s, v4_load(nodes + 16 * (4 * a + b) + 4 * c), v4_load(to)));
-      }
-  }
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++) {
+      double *to = cell_corner(place, part) + a * NODES_X + b * NODES_Y;
+      for (int c = 0; c < 4; c++)
+        v4_store(to + 4 * c, v4_fma(s, v4_load(nodes + 16 * (4 * a + b) + 4 * c), v4_load(to + 4 * c)));
+    }
 }
 
 /* The same of one channel: nodes[4 (4 a + b) + c]. */
 static inline void cell_load_channel(const struct cell_place *place, const double *field, int channel,
                                      double nodes[64])
 {
-  for (int b = 0; b < 4; b++) {
-    const struct cell_row row = cell_row(place, b);
-    for (int a = 0; a < 4; a++)
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++) {
+      const struct cell_row row = cell_row(place, a, b);
       for (int c = 0; c < 4; c++) {
-        const int part = c >= row.first, z = part ? c - row.first : row.z + c;
-        const int64_t tile = row.foot[part] < 0 ? -1 : place->tiles[row.foot[part] * MAX_SUPPORT + a];
-        nodes[4 * (4 * a + b) + c] =
-            tile < 0 ? 0.0 : field[tile * TILE_DOUBLES + (row.row * TILE_Z + z) * 4 + channel];
+        const int part = c >= row.first, z = part ? c - row.first : c;
+        nodes[4 * (4 * a + b) + c] = row.at[part] < 0 ? 0.0 : field[row.at[part] + 4 * z + channel];
       }
-  }
+    }
 }
 
-static inline void cell_add_channel(const struct cell_place *place, int32_t foot_count, int channel,
-                                    const double nodes[64], double *q)
+static inline void cell_add_channel(const struct cell_place *place, int channel, const double nodes[64],
+                                    double *part)
 {
-  for (int b = 0; b < 4; b++) {
-    const struct cell_row row = cell_row(place, b);
-    for (int a = 0; a < 4; a++)
-      for (int c = 0; c < 4; c++) {
-        const int part = c >= row.first, z = part ? c - row.first : row.z + c;
-        if (row.foot[part] < 0) continue;
-        q[((int64_t)a * foot_count + row.foot[part]) * TILE_DOUBLES + (row.row * TILE_Z + z) * 4 + channel] +=
-            nodes[4 * (4 * a + b) + c];
-      }
-  }
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++)
+      for (int c = 0; c < 4; c++)
+        cell_corner(place, part)[a * NODES_X + b * NODES_Y + 4 * c + channel] += nodes[4 * (4 * a + b) + c];
+}
+
+/* A part of PART_NODES before anything is added. */
+static inline void cell_clear(double *part)
+{
+  vd_clear(part, PART_X * NODES_X);
 }
 
 /* Weights of a particle or point on one axis: of its four nodes, then their derivatives. */

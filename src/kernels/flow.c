@@ -131,8 +131,8 @@ static int check_batch(const struct flow_arguments *a, int32_t s, const struct c
   return vm_count(changed);
 }
 
-/* The cells [c, pass_end). */
-ALWAYS_INLINE void check_pass(const struct flow_arguments *a, struct worker *worker, int32_t plane, int32_t c,
+/* The cells [c, pass_end), from the block's nodes. */
+ALWAYS_INLINE void check_pass(const struct flow_arguments *a, struct worker *worker, int32_t c,
                               int32_t pass_end, int support)
 {
   const struct transfer *t = a->transfer;
@@ -147,15 +147,10 @@ ALWAYS_INLINE void check_pass(const struct flow_arguments *a, struct worker *wor
     batch_positions(t, &batch, x);
     stencil_weigh(t, x, linear, rec + i / LANES);
   }
-  while (c < pass_end) {
-    const int32_t run = stencil_run_end(g, c, pass_end);
-    struct span span;
-    span_load(&span, g, plane, c, g->node[NODE_VELOCITY]);
-    for (; c < run; c++) {
-      const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
-      gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), span_corner(&span, g->cell_z[c] % TILE_Z),
-                  NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, w->out[0] + begin * GATHERED_DOUBLES);
-    }
+  for (; c < pass_end; c++) {
+    const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
+    gather_cell(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), block_corner(w->nodes[0], g->cell_key[c]),
+                NULL, support, w->out[0] + begin * GATHERED_DOUBLES);
   }
   for (int32_t i = 0; i < n; i += LANES) {
     struct checked checked;
@@ -168,12 +163,13 @@ ALWAYS_INLINE void check_pass(const struct flow_arguments *a, struct worker *wor
   }
 }
 
-void KERNEL(flow_check)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(flow_check)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct flow_arguments *a = arguments;
   const struct grid *g = a->transfer->grid;
-  const int32_t end = g->plane_cell[plane + 1];
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
+  const int32_t end = g->blocks.first[block + 1];
+  bool loaded = false;
+  for (int32_t c = g->blocks.first[block]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c],
                   n = g->cell_start[pass_end] - s;
     vm any = {0};
@@ -181,10 +177,12 @@ void KERNEL(flow_check)(void *arguments, struct worker *worker, int32_t plane)
       struct checked checked;
       any |= find_candidates(a->transfer, s + i, n - i, &checked);
     }
+    if (vm_any(any) && !loaded) block_load(worker->work.nodes[0], g, block, g->node[NODE_VELOCITY]);
+    loaded = loaded || vm_any(any);
     if (vm_any(any) && g->geometry.support == 4)
-      check_pass(a, worker, plane, c, pass_end, 4);
+      check_pass(a, worker, c, pass_end, 4);
     else if (vm_any(any))
-      check_pass(a, worker, plane, c, pass_end, 3);
+      check_pass(a, worker, c, pass_end, 3);
     c = pass_end;
   }
 }

@@ -11,22 +11,24 @@ struct near_bodies {
   int count;
 };
 
-static void find_near(const struct transfer *t, int32_t plane, int32_t c, int32_t pass_end,
-                      struct near_bodies *near)
+static void find_near(const struct transfer *t, int32_t c, int32_t pass_end, struct near_bodies *near)
 {
   const struct grid *g = t->grid;
   const struct grid_geometry *geometry = &g->geometry;
-  int32_t low[2] = {g->cell_y[c], g->cell_z[c]}, high[2] = {low[0], low[1]};
+  int32_t low[3], high[3];
+  grid_key_index(g->cell_key[c], low);
+  memcpy(high, low, sizeof high);
   for (int32_t k = c + 1; k < pass_end; k++) {
-    const int32_t at[2] = {g->cell_y[k], g->cell_z[k]};
-    for (int d = 0; d < 2; d++) {
+    int32_t at[3];
+    grid_key_index(g->cell_key[k], at);
+    for (int d = 0; d < 3; d++) {
       if (at[d] < low[d]) low[d] = at[d];
       if (at[d] > high[d]) high[d] = at[d];
     }
   }
   /* Particles of base b lie within [b - 1/2, b + 1] cells, whichever the kernel. */
-  const double from[3] = {g->first + plane - 0.5, low[0] - 0.5, low[1] - 0.5};
-  const double to[3] = {g->first + plane + 1.0, high[0] + 1.0, high[1] + 1.0};
+  const double from[3] = {low[0] - 0.5, low[1] - 0.5, low[2] - 0.5},
+               to[3] = {high[0] + 1.0, high[1] + 1.0, high[2] + 1.0};
   double center[3], radius2 = 0.0;
   for (int a = 0; a < 3; a++) {
     center[geometry->axis[a]] = geometry->lower[a] + 0.5 * (from[a] + to[a]) * geometry->spacing;
@@ -88,13 +90,13 @@ static double largest_root(vd a)
 
 static void note_trouble(struct step_result *result, enum trouble kind, vm mask, int32_t s)
 {
-  if (!vm_any(mask) || result->trouble >= kind) return;
-  result->trouble = kind;
-  for (int l = LANES - 1; l >= 0; l--)
-    if (mask[l]) result->trouble_particle = s + l;
+  if (!vm_any(mask)) return;
+  int first = 0;
+  while (!mask[first]) first++;
+  step_note_trouble(result, kind, s + first);
 }
 
-/* Maxima of a plane's particles, in lanes. */
+/* Maxima of a block's particles, in lanes. */
 struct extremes {
   vd speed2, sound2;
 };
@@ -470,27 +472,25 @@ static void store_round(const struct transfer *t, int n, const struct update u[]
   }
 }
 
-/* Gathers for the particles of one run; particle s has row `row`. Prefetches as scatter_run() does. */
-ALWAYS_INLINE void gather_run(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
-                              int32_t run, int32_t s, int32_t row, int support)
+/* Gathers for the particles of the cells [c, end); particle s has row `row`. Prefetches as scatter_cells()
+ * does. */
+ALWAYS_INLINE void gather_pass(const struct transfer *t, struct workspace *w, int32_t c, int32_t end,
+                               int32_t row, int support)
 {
   const struct grid *g = t->grid;
   const bool flip = transfer_is_flip(t), twice = transfer_has_affine(t) && !t->mls;
-  struct span span, mixed;
-  span_load(&span, g, plane, c, g->node[NODE_VELOCITY]);
-  if (flip) span_load(&mixed, g, plane, c, g->node[NODE_MOMENTUM]);
-  for (; c < run; c++) {
+  const int32_t s = g->cell_start[c];
+  for (; c < end; c++) {
     prefetch_particles(t, &t->gathered, g->cell_start[c], g->cell_start[c + 1]);
-    const uint32_t begin = (uint32_t)(g->cell_start[c] - s), end = (uint32_t)(g->cell_start[c + 1] - s);
+    const uint32_t first = (uint32_t)(g->cell_start[c] - s), last = (uint32_t)(g->cell_start[c + 1] - s);
     double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
-    const double *corner = span_corner(&span, g->cell_z[c] % TILE_Z);
+    const double *corner = block_corner(w->nodes[0], g->cell_key[c]);
     if (flip)
-      gather_cell(w->records[0], begin, end, corner, span_corner(&mixed, g->cell_z[c] % TILE_Z), SPAN_STRIDE0,
-                  SPAN_STRIDE1, support, out);
+      gather_cell(w->records[0], first, last, corner, block_corner(w->nodes[1], g->cell_key[c]), support, out);
     else
-      gather_cell(w->records[0], begin, end, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, out);
+      gather_cell(w->records[0], first, last, corner, NULL, support, out);
     if (twice)
-      gather_cell(w->records[1], begin, end, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, support,
+      gather_cell(w->records[1], first, last, corner, NULL, support,
                   w->out[1] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES);
   }
 }
@@ -529,22 +529,24 @@ static int32_t update_waiting(struct transfer *t, struct worker *worker, int32_t
   return waiting - done;
 }
 
-void KERNEL(g2p)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(g2p)(void *arguments, struct worker *worker, int32_t block)
 {
   struct transfer *t = arguments;
   struct workspace *w = &worker->work;
   struct step_result *result = &worker->result;
   const struct grid *g = t->grid;
   const int64_t plastic_before = result->plastic;
-  const int32_t end = g->plane_cell[plane + 1];
+  const int32_t end = g->blocks.first[block + 1];
   struct extremes most = {vd_set(0.0), vd_set(0.0)};
   struct near_bodies waiting_near = {.first = t->poses};
   int32_t waiting = 0;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
+  block_load(w->nodes[0], g, block, g->node[NODE_VELOCITY]);
+  if (transfer_is_flip(t)) block_load(w->nodes[1], g, block, g->node[NODE_MOMENTUM]);
+  for (int32_t c = g->blocks.first[block]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_GATHER), s = g->cell_start[c],
                   n = g->cell_start[pass_end] - s;
     struct near_bodies near;
-    find_near(t, plane, c, pass_end, &near);
+    find_near(t, c, pass_end, &near);
     const struct near_bodies here = near;
     near.mask |= waiting_near.mask;
     near.count = near.count > waiting_near.count ? near.count : waiting_near.count;
@@ -556,18 +558,15 @@ void KERNEL(g2p)(void *arguments, struct worker *worker, int32_t plane)
       stencil_weigh(t, x, t->mls ? OFFSET : GRADIENT, w->records[0] + i / LANES);
       if (transfer_has_affine(t) && !t->mls) stencil_weigh(t, x, OFFSET, w->records[1] + i / LANES);
     }
-    while (c < pass_end) {
-      const int32_t run = stencil_run_end(g, c, pass_end);
-      if (g->geometry.support == 4)
-        gather_run(t, w, plane, c, run, s, waiting, 4);
-      else
-        gather_run(t, w, plane, c, run, s, waiting, 3);
-      c = run;
-    }
+    if (g->geometry.support == 4)
+      gather_pass(t, w, c, pass_end, waiting, 4);
+    else
+      gather_pass(t, w, c, pass_end, waiting, 3);
     waiting = update_waiting(t, worker, s - waiting, waiting + n, pass_end == end, &near, &most);
+    c = pass_end;
   }
   vd_stream_end();
-  if (grid_plane_is_shared(g, plane)) result->shared_plastic += result->plastic - plastic_before;
+  if (grid_block_is_shared(g, block)) result->shared_plastic += result->plastic - plastic_before;
   result->max_speed = fmax(result->max_speed, largest_root(most.speed2));
   result->max_sound = fmax(result->max_sound, largest_root(most.sound2));
 }

@@ -68,44 +68,26 @@ static void prepare_heat(const struct heat_arguments *a, int32_t s, int32_t n, s
   }
 }
 
-void KERNEL(p2g_heat)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(p2g_heat)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct heat_arguments *a = arguments;
   struct workspace *w = &worker->work;
-  struct grid *g = a->transfer->grid;
-  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  if (g->plane_cell[plane] == end) return;
-  const int64_t field_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
-  const int fields = a->space ? 2 : 1;
-  memset(w->q, 0, (size_t)(fields * field_doubles) * sizeof(double));
-  struct span span[2];
-  bool continued = false;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
+  const struct grid *g = a->transfer->grid;
+  const int32_t end = g->blocks.first[block + 1];
+  part_clear(worker->part[0]);
+  if (a->space) part_clear(worker->part[1]);
+  for (int32_t c = g->blocks.first[block]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
     prepare_heat(a, s, g->cell_start[pass_end] - s, w->records[0], a->space ? w->records[1] : NULL);
-    while (c < pass_end) {
-      const int32_t run = stencil_run_end(g, c, pass_end);
-      const bool goes_on = stencil_goes_on(g, c, run, end);
-      for (int f = 0; f < fields; f++) {
-        span_begin(&span[f], continued);
-        for (int32_t k = c; k < run; k++) {
-          double *corner = span[f].node[0][g->cell_z[k] % TILE_Z];
-          const uint32_t first = (uint32_t)(g->cell_start[k] - s),
-                         last = (uint32_t)(g->cell_start[k + 1] - s);
-          if (f == 0)
-            scatter_cell(w->records[0], first, last, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, 4, true,
-                         false);
-          else
-            scatter_cell(w->records[1], first, last, corner, NULL, SPAN_STRIDE0, SPAN_STRIDE1, 4, true, true);
-        }
-        span_flush(&span[f], g, c, foot_count, goes_on, w->q + f * field_doubles);
-      }
-      continued = goes_on;
-      c = run;
+    for (; c < pass_end; c++) {
+      const uint32_t first = (uint32_t)(g->cell_start[c] - s), last = (uint32_t)(g->cell_start[c + 1] - s);
+      scatter_cell(w->records[0], first, last, part_corner(worker->part[0], g->cell_key[c]), NULL, 4, true,
+                   false);
+      if (a->space)
+        scatter_cell(w->records[1], first, last, part_corner(worker->part[1], g->cell_key[c]), NULL, 4, true,
+                     true);
     }
   }
-  scatter_plane_end(g, plane, NODE_HEAT, w->q);
-  if (a->space) scatter_plane_end(g, plane, NODE_SPACE, w->q + field_doubles);
 }
 
 static void weigh_pass(const struct transfer *t, int32_t s, int32_t n, struct records *rec)
@@ -164,17 +146,15 @@ static inline void diverge(const struct records *rec, int l, const vd flow[3], v
 
 /* Gathering is done for LANES particles of a cell at once, scattering for one after the other: each has the
  * order of sums that its cell gives it. The unknown is channel 1 of its field. */
-void KERNEL(heat_product)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(heat_product)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct heat_arguments *h = arguments;
   struct workspace *w = &worker->work;
-  struct grid *g = h->transfer->grid;
-  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  if (g->plane_cell[plane] == end) return;
-  memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
+  const struct grid *g = h->transfer->grid;
+  cell_clear(worker->part[0]);
   const vd scale = vd_set(g->geometry.inverse * g->geometry.inverse);
-  for (int32_t c = g->plane_cell[plane]; c < end; c++) {
-    const struct cell_place place = cell_place(g, plane, c);
+  for (int32_t c = g->blocks.first[block]; c < g->blocks.first[block + 1]; c++) {
+    const struct cell_place place = cell_place(&g->blocks, block, g->cell_key[c]);
     const int32_t s = g->cell_start[c], n = g->cell_start[c + 1] - s;
     double nodes[64];
     v4 out[16];
@@ -187,18 +167,18 @@ void KERNEL(heat_product)(void *arguments, struct worker *worker, int32_t plane)
       for (int l = 0; l < LANES && l < n - i; l++) diverge(w->records[0], l, flow, out);
     }
     for (int k = 0; k < 16; k++) v4_store(nodes + 4 * k, out[k]);
-    cell_add_channel(&place, foot_count, 1, nodes, w->q);
+    cell_add_channel(&place, 1, nodes, worker->part[0]);
   }
-  scatter_plane_end(g, plane, h->out, w->q);
 }
 
 /* One bit for each body that a cell's particles could touch; a body beyond the 64th is always taken as near.
  */
-static uint64_t near_bodies(const struct transfer *t, int32_t plane, int32_t cell)
+static uint64_t near_bodies(const struct transfer *t, int32_t cell)
 {
   const struct grid *g = t->grid;
   const struct grid_geometry *geometry = &g->geometry;
-  const int32_t index[3] = {g->first + plane, g->cell_y[cell], g->cell_z[cell]};
+  int32_t index[3];
+  grid_key_index(g->cell_key[cell], index);
   double center[3];
   uint64_t near = 0;
   for (int a = 0; a < 3; a++)
@@ -245,10 +225,7 @@ static void move_liquid(const struct heat_arguments *h, int32_t i, double j, con
     next->x[d][i] = x[d] = x[d] + t->dt * v[d];
   }
   const enum trouble trouble = is_finite ? crosses ? TROUBLE_CROSSING : TROUBLE_NONE : TROUBLE_NOT_FINITE;
-  if (trouble > result->trouble) {
-    result->trouble = trouble;
-    result->trouble_particle = i;
-  }
+  if (trouble) step_note_trouble(result, trouble, i);
   const double old[3] = {t->p->x[0][slot], t->p->x[1][slot], t->p->x[2][slot]};
   const uint64_t key = grid_key_of(geometry, x);
   t->next->fate[i] = key == UINT64_MAX                       ? FATE_GONE
@@ -287,10 +264,7 @@ static void warm(const struct heat_arguments *h, int32_t i, double change, doubl
     if (sound > result->max_sound) result->max_sound = sound;
   }
   if (t->next->fate[i] != FATE_GONE) result->liquid += melts || (was != 0.0 && !freezes);
-  if (now * 0.0 != 0.0 && result->trouble < TROUBLE_NOT_FINITE) {
-    result->trouble = TROUBLE_NOT_FINITE;
-    result->trouble_particle = i;
-  }
+  if (now * 0.0 != 0.0) step_note_trouble(result, TROUBLE_NOT_FINITE, i);
 }
 
 /* A value of the cell's nodes at LANES of its particles. */
@@ -327,13 +301,13 @@ static void warm_cell(const struct heat_arguments *h, struct worker *worker, con
 
 /* And of one with liquid. */
 static void move_cell(const struct heat_arguments *h, struct worker *worker, const struct cell_place *place,
-                      int32_t plane, int32_t cell, const struct records *rec)
+                      int32_t cell, const struct records *rec)
 {
   const struct transfer *t = h->transfer;
   const struct grid *g = t->grid;
   const double per_volume = g->geometry.inverse * g->geometry.inverse * g->geometry.inverse,
                j = h->liquid->cell[h->liquid->of_cell[cell]].j_next;
-  const uint64_t near = near_bodies(t, plane, cell);
+  const uint64_t near = near_bodies(t, cell);
   const int32_t s = g->cell_start[cell];
   double nodes[256], velocity[256];
   cell_load(place, g->node[NODE_SPACE], nodes);
@@ -349,22 +323,22 @@ static void move_cell(const struct heat_arguments *h, struct worker *worker, con
   }
 }
 
-void KERNEL(g2p_heat)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(g2p_heat)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct heat_arguments *h = arguments;
   const struct grid *g = h->transfer->grid;
   struct records *rec = worker->work.records[0];
   const int64_t changed_before = worker->result.melted + worker->result.frozen;
-  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
-    const struct cell_place place = cell_place(g, plane, c);
+  for (int32_t c = g->blocks.first[block]; c < g->blocks.first[block + 1]; c++) {
+    const struct cell_place place = cell_place(&g->blocks, block, g->cell_key[c]);
     const int32_t s = g->cell_start[c], n = g->cell_start[c + 1] - s;
     weigh_pass(h->transfer, s, n, rec);
     if (h->liquid && h->liquid->of_cell[c] >= 0)
-      move_cell(h, worker, &place, plane, c, rec);
+      move_cell(h, worker, &place, c, rec);
     else
       warm_cell(h, worker, &place, s, n, rec);
   }
-  if (grid_plane_is_shared(g, plane))
+  if (grid_block_is_shared(g, block))
     worker->result.shared_changed += worker->result.melted + worker->result.frozen - changed_before;
 }
 

@@ -1,22 +1,25 @@
 /* The product with the Hessian in single precision, summed in double: hessian.c with twice the lanes and half
  * the bytes.
  *
- * In single precision are what one particle gathers, its tangent, and what the particles of one cell add to
- * its nodes. Sums over cells, rows and planes are in double, in the one shape that all sums have
- * (docs/architecture.md), and so is everything that the solve makes of the product. What a cell gathers from
- * is relative to one of its row's nodes, so that flight costs no digits: a gradient does not see it.
+ * In single precision are what one particle gathers, its tangent, and what the particles of a run add to
+ * their nodes: cells of a row of the block, until there are RUN_PARTICLES of them or the row ends. A run
+ * follows from the block's cells alone. From there on all is double and has the one shape that all sums have
+ * (docs/architecture.md), and so has everything that the solve makes of the product. What a block gathers
+ * from is relative to one of its nodes, so that flight costs no digits: a gradient does not see it.
  *
  * Nodes are apart by component here: the 4 x 4 nodes of one node plane of a cell, z by y, are sixteen floats
- * of a component, one register of AVX-512 or two of AVX2. They are neighbours in memory for each cell of a
- * row along z. A particle's weights along y and z are multiplied out once for both ways; x weights come one
- * at a time. */
+ * of a component, one register of AVX-512 or two of AVX2. A run's sums stay in registers: from a cell to the
+ * next along z the first row of nodes is complete and leaves, and the others move up. A particle's weights
+ * along y and z are multiplied out once for both ways; x weights come one at a time. */
+#include "kernels/cell.h"
 #include "kernels/stencil.h"
 #include "material/tangent_single.h"
 
 enum {
   PARTS = 16 / SINGLES,               /* registers of one node plane and component */
   GROUPS = (3 + BLOCKS - 1) / BLOCKS, /* registers that hold three sums, a block each */
-  TOGETHER = SINGLES == 16 ? 3 : 1    /* components that there are registers for at once */
+  TOGETHER = SINGLES == 16 ? 3 : 1,   /* components that there are registers for at once */
+  RUN_PARTICLES = 16
 };
 
 /* SINGLES particles between gather and scatter, in the place of struct records. */
@@ -29,14 +32,11 @@ struct single_records {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct single_records) <= SINGLES * RECORD_BYTES, "too large for the workspace");
 
-/* Rows of nodes along z as in struct span, a component at a time: component, node plane, z, y. */
-struct single_span {
-  float node[3][MAX_SUPPORT][SPAN_NODES][MAX_SUPPORT] __attribute__((aligned(64)));
+/* A block's nodes to gather from: component, x, z, y. Rows along y as in PART_SHEETS. */
+struct single_nodes {
+  float node[3][PART_X][ROW_NODES][SHEET_ROW];
 };
-enum { SPAN_DIAGONAL = 3 }; /* behind the components, where it is wanted */
-struct sum_span {
-  double node[4][MAX_SUPPORT][SPAN_NODES][MAX_SUPPORT] __attribute__((aligned(64)));
-};
+_Static_assert(sizeof(struct single_nodes) <= PART_DOUBLES * sizeof(double), "too large for the workspace");
 
 /* --- weights
  * ------------------------------------------------------------------------------------------------ */
@@ -123,64 +123,82 @@ ALWAYS_INLINE void single_weigh(const struct transfer *t, int32_t s, int support
 /* --- gather
  * ------------------------------------------------------------------------------------------------- */
 
-/* The tiles that a run's rows of nodes along z are in, by y, at the z-th node from the start of the first
- * tile, and where the rows begin there. -1: no node of the run. */
-struct row_places {
-  int32_t foot[MAX_SUPPORT], offset[MAX_SUPPORT];
-};
-
-ALWAYS_INLINE struct row_places row_places(const struct grid *g, int32_t cell, int z)
+/* Rows of four floats, SHEET_ROW apart. */
+ALWAYS_INLINE void store_rows(float *to, quads a)
 {
-  const int support = g->geometry.support;
-  const int32_t y = g->cell_y[cell], *foot = &g->block_foot[4 * g->cell_block[cell]];
-  struct row_places at;
-  for (int b = 0; b < MAX_SUPPORT; b++) {
-    at.foot[b] = b < support ? foot[2 * ((y % TILE_Y + b) / TILE_Y) + z / TILE_Z] : -1;
-    at.offset[b] = (y + b) % TILE_Y * TILE_Z * 4;
-  }
-  return at;
+  float rows[4 * QUADS];
+  quads_store_single(rows, a);
+  for (int k = 0; k < QUADS; k++) memcpy(to + k * SHEET_ROW, rows + 4 * k, 4 * sizeof(float));
 }
 
-/* As span_load(), relative to a node in the middle of the first cell's. It must be in the middle along all
+/* One tile, from its z-th nodes on, as rows along y of the three components. */
+ALWAYS_INLINE void turn_tile(float *to, const double *tile, int count, quads base)
+{
+  for (int z = 0; z < count; z += QUADS) {
+    quads node[4], turned[4];
+    for (int y = 0; y < TILE_Y; y++) node[y] = quads_load(tile + (y * TILE_Z + z) * 4) - base;
+    quads_turn(node, turned);
+    for (int r = 0; r < 3; r++)
+      store_rows(to + r * (PART_X * ROW_NODES * SHEET_ROW) + z * SHEET_ROW, turned[1 + r]);
+  }
+}
+
+/* As block_load(), relative to a node in the middle of the first cell's. It must be in the middle along all
  * axes: particles give such a node a good part of their mass. A node at the edge may have next to none and a
  * value of 1e8, beside which single precision loses all digits of the others. */
-ALWAYS_INLINE void single_span_load(struct single_span *span, const struct grid *g, int32_t plane,
-                                    int32_t cell, const double *field)
+static void single_load_block(struct single_nodes *nodes, const struct grid *g, int32_t block,
+                              const double *field)
 {
-  const int32_t(*tiles)[MAX_SUPPORT] = (const void *)&g->foot_tile[g->plane_foot[plane] * MAX_SUPPORT];
-  const int middle = g->cell_z[cell] % TILE_Z + 1; /* along z, perhaps in the next tile */
-  struct row_places at = row_places(g, cell, middle);
-  const double *row = field + (int64_t)tiles[at.foot[1]][1] * TILE_DOUBLES + at.offset[1];
-  const quads base = quads_repeat(row + middle % TILE_Z * 4);
-  double absent[TILE_Z * 4] __attribute__((aligned(64))); /* becomes zero */
-  for (int k = 0; k < TILE_Z * 4; k += 4 * QUADS) quads_store(absent + k, base);
-  for (int half = 0; half < SPAN_NODES; half += TILE_Z) {
-    at = row_places(g, cell, half);
-    for (int a = 0; a < g->geometry.support; a++) {
-      const double *from[MAX_SUPPORT];
-      for (int b = 0; b < MAX_SUPPORT; b++) {
-        from[b] = absent;
-        if (at.foot[b] >= 0) from[b] = field + (int64_t)tiles[at.foot[b]][a] * TILE_DOUBLES + at.offset[b];
-      }
-      for (int z = half; z < half + TILE_Z && z < SPAN_NODES; z += QUADS) {
-        quads node[4], turned[4];
-        for (int b = 0; b < MAX_SUPPORT; b++) node[b] = quads_load(from[b] + (z - half) * 4) - base;
-        quads_turn(node, turned);
-        for (int r = 0; r < 3; r++) quads_store_single(span->node[r][a][z], turned[1 + r]);
-      }
+  static const double none[TILE_DOUBLES] __attribute__((aligned(64)));
+  const struct block_extent e = block_extent(g, &g->blocks, g->cell_key, block);
+  const uint64_t cell = g->cell_key[g->blocks.first[block]];
+  const int middle[3] = {grid_place_x(cell) + 1, grid_place_y(cell) + 1, grid_place_z(cell) + 1};
+  const double *tile[4];
+  block_tiles(&g->blocks, block, middle[0], field, tile);
+  const quads base = quads_repeat(tile[middle[1] / BLOCK_Y * 2 + middle[2] / BLOCK_Z] +
+                                  (middle[1] % BLOCK_Y * TILE_Z + middle[2] % BLOCK_Z) * 4);
+  for (int x = e.low[0]; x < e.high[0]; x++) {
+    block_tiles(&g->blocks, block, x, field, tile);
+    for (int half = 0; half < 2 && half * BLOCK_Y < e.high[1]; half++) {
+      float *to = nodes->node[0][x][0] + half * BLOCK_Y;
+      turn_tile(to, tile[2 * half] ? tile[2 * half] : none, TILE_Z, base);
+      turn_tile(to + TILE_Z * SHEET_ROW, tile[2 * half + 1] ? tile[2 * half + 1] : none, ROW_NODES - TILE_Z,
+                base);
     }
   }
 }
 
-/* Gathers the derivatives of TOGETHER components from r on for the particles [begin, end), those of one cell,
- * whose first node along z is the z-th. */
-ALWAYS_INLINE void single_gather(struct single_records *rec, uint32_t begin, uint32_t end,
-                                 const struct single_span *span, int z, int support, int r)
+/* Part q of the 4 x 4 nodes, z by y, of one node plane: rows from `row` on, nodes from the y-th on. */
+ALWAYS_INLINE vf sheet_load(const float *row, int y, int q)
 {
+#if defined __AVX512F__
+  static const int32_t index[BLOCK_Y][16] __attribute__((aligned(64))) = {
+      {0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27},
+      {1, 2, 3, 4, 9, 10, 11, 12, 17, 18, 19, 20, 25, 26, 27, 28},
+      {2, 3, 4, 5, 10, 11, 12, 13, 18, 19, 20, 21, 26, 27, 28, 29},
+      {3, 4, 5, 6, 11, 12, 13, 14, 19, 20, 21, 22, 27, 28, 29, 30}};
+  (void)q;
+  return (vf)_mm512_permutex2var_ps(_mm512_loadu_ps(row), _mm512_load_si512(index[y]),
+                                    _mm512_loadu_ps(row + 2 * SHEET_ROW));
+#elif defined __AVX2__
+  row += 2 * q * SHEET_ROW + y;
+  return (vf)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(row)), _mm_loadu_ps(row + SHEET_ROW),
+                                  1);
+#else
+  return vf_load(row + q * SHEET_ROW + y);
+#endif
+}
+
+/* Gathers the derivatives of TOGETHER components from r on for the particles [begin, end), those of one
+ * cell. */
+ALWAYS_INLINE void single_gather(struct single_records *rec, uint32_t begin, uint32_t end,
+                                 const struct single_nodes *nodes, uint64_t cell, int support, int r)
+{
+  const int x0 = grid_place_x(cell), y0 = grid_place_y(cell), z0 = grid_place_z(cell);
   vf node[TOGETHER][MAX_SUPPORT][PARTS];
   for (int c = 0; c < TOGETHER; c++)
     for (int a = 0; a < support; a++)
-      for (int q = 0; q < PARTS; q++) node[c][a][q] = vf_load(span->node[r + c][a][z + q * BLOCKS]);
+      for (int q = 0; q < PARTS; q++) node[c][a][q] = sheet_load(nodes->node[r + c][x0 + a][z0], y0, q);
   for (uint32_t i = begin; i < end; i++) {
     struct single_records *one = &rec[i / SINGLES];
     const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
@@ -210,9 +228,9 @@ ALWAYS_INLINE void single_gather(struct single_records *rec, uint32_t begin, uin
 }
 
 ALWAYS_INLINE void single_gather_cell(struct single_records *rec, uint32_t begin, uint32_t end,
-                                      const struct single_span *span, int z, int support)
+                                      const struct single_nodes *nodes, uint64_t cell, int support)
 {
-  for (int r = 0; r < 3; r += TOGETHER) single_gather(rec, begin, end, span, z, support, r);
+  for (int r = 0; r < 3; r += TOGETHER) single_gather(rec, begin, end, nodes, cell, support, r);
 }
 
 /* The derivatives of component r, as lanes: out[k] along axis k. */
@@ -292,63 +310,100 @@ static void single_stiffness(const struct transfer *t, int32_t s, float scale, s
 /* --- scatter
  * ------------------------------------------------------------------------------------------------ */
 
-/* Adds one component of a cell's nodes to the row. Forces between them add up to nothing but for rounding;
- * the rest is taken from a node in the middle, so that the solve keeps momentum to the last digits of
- * doubles. */
-ALWAYS_INLINE void single_add(vf sum[MAX_SUPPORT][PARTS],
-                              double (*node)[MAX_SUPPORT][SPAN_NODES][MAX_SUPPORT], int z, int support)
+/* Four doubles of a block of four. */
+ALWAYS_INLINE v4 widen(quad_single a)
 {
-  quads rest = {0};
-  for (int a = 0; a < support; a++)
-    for (int b = 0; b < MAX_SUPPORT; b += QUADS) {
-      double *to = (*node)[a][z + b];
-      const quads part = quads_widen(sum[a][b / BLOCKS], b % BLOCKS);
-      rest += part;
-      quads_store(to, quads_load(to) + part);
-    }
-  (*node)[1][z + 1][1] -= quads_sum(rest);
+#if defined __AVX__
+  return (v4)_mm256_cvtps_pd((__m128)a);
+#else
+  return __builtin_convertvector(a, v4);
+#endif
 }
 
-/* Adds what the particles of one cell sum up to, in id order from +0.0, to the row: TOGETHER components from
- * r on. */
-ALWAYS_INLINE void single_scatter(const struct single_records *rec, uint32_t begin, uint32_t end,
-                                  struct sum_span *span, int z, int support, int r)
+/* The first of the four rows is complete: it is added, and the others move up. Returns it. */
+ALWAYS_INLINE v4 first_row(vf sum[PARTS], double *row)
+{
+  const v4 part = widen(vf_block(sum[0], 0));
+#if defined __AVX512F__
+  sum[0] = (vf)_mm512_maskz_shuffle_f32x4(0x0fff, (__m512)sum[0], (__m512)sum[0], 1 | 2 << 2 | 3 << 4);
+#elif defined __AVX2__
+  sum[0] = (vf)_mm256_permute2f128_ps((__m256)sum[0], (__m256)sum[1], 0x21);
+  sum[1] = (vf)_mm256_permute2f128_ps((__m256)sum[1], (__m256)sum[1], 0x81);
+#else
+  for (int q = 0; q + 1 < PARTS; q++) sum[q] = sum[q + 1];
+  sum[PARTS - 1] = vf_set(0.0F);
+#endif
+  v4_store(row, v4_load(row) + part);
+  return part;
+}
+
+/* One component of the four rows that a run ends with. Forces between its nodes add up to nothing but for
+ * rounding; the rest, of which `rest` has what the rows before left over, is taken from a node in the middle,
+ * so that the solve keeps momentum to the last digits of doubles. That is done before anything is stored: a
+ * scalar stored by itself would make the next load of its row wait. */
+ALWAYS_INLINE void last_rows(vf sum[MAX_SUPPORT][PARTS], double *to, v4 rest, int support)
+{
+  v4 part[MAX_SUPPORT][4];
+  for (int a = 0; a < support; a++)
+    for (int b = 0; b < 4; b++) {
+      part[a][b] = widen(vf_block(sum[a][b / BLOCKS], b % BLOCKS));
+      rest += part[a][b];
+    }
+  part[1][1] -= (v4){0.0, v4_sum(rest), 0.0, 0.0};
+  for (int a = 0; a < support; a++)
+    for (int b = 0; b < 4; b++) {
+      double *row = to + a * SHEET_X + b * SHEET_ROW;
+      v4_store(row, v4_load(row) + part[a][b]);
+    }
+}
+
+/* Adds what the particles of the cells [c, end), a run, sum up to, in order from +0.0, to the block's part:
+ * TOGETHER components from r on. Particle s is the first of `rec`. */
+ALWAYS_INLINE void scatter_run(const struct single_records *rec, const struct grid *g, int32_t c, int32_t end,
+                               int32_t s, double *corner, int support, int r)
 {
   vf sum[TOGETHER][MAX_SUPPORT][PARTS];
-  for (int c = 0; c < TOGETHER; c++)
+  v4 rest[TOGETHER];
+  for (int k = 0; k < TOGETHER; k++) {
+    rest[k] = v4_set(0.0);
     for (int a = 0; a < support; a++)
-      for (int q = 0; q < PARTS; q++) sum[c][a][q] = vf_set(0.0F);
-  for (uint32_t i = begin; i < end; i++) {
-    const struct single_records *one = &rec[i / SINGLES];
-    const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
-    vf along_x[TOGETHER][PARTS], across[TOGETHER][PARTS];
-    for (int c = 0; c < TOGETHER; c++) {
-      const float *by = one->coefficient[r + c][0] + i % SINGLES;
-      for (int q = 0; q < PARTS; q++) {
-        along_x[c][q] = vf_set(by[0]) * vf_load_aligned(yz + q * SINGLES);
-        across[c][q] = vf_fma(vf_set(by[SINGLES]), vf_load_aligned(yz + 16 + q * SINGLES),
-                              vf_set(by[2 * SINGLES]) * vf_load_aligned(yz + 32 + q * SINGLES));
+      for (int q = 0; q < PARTS; q++) sum[k][a][q] = vf_set(0.0F);
+  }
+  double *to = corner + (1 + r) * SHEET_CHANNEL;
+  for (uint64_t key = g->cell_key[c]; c < end; c++) {
+    for (; key < g->cell_key[c]; key++, to += SHEET_ROW)
+#pragma GCC unroll 3
+      for (int k = 0; k < TOGETHER; k++)
+        for (int a = 0; a < support; a++)
+          rest[k] += first_row(sum[k][a], to + a * SHEET_X + k * SHEET_CHANNEL);
+    const uint32_t behind = (uint32_t)(g->cell_start[c + 1] - s);
+    for (uint32_t i = (uint32_t)(g->cell_start[c] - s); i < behind; i++) {
+      const struct single_records *one = &rec[i / SINGLES];
+      const float *x = one->x[0] + i % SINGLES, *yz = one->yz[i % SINGLES][0];
+      vf along_x[TOGETHER][PARTS], across[TOGETHER][PARTS];
+      for (int k = 0; k < TOGETHER; k++) {
+        const float *by = one->coefficient[r + k][0] + i % SINGLES;
+        for (int q = 0; q < PARTS; q++) {
+          along_x[k][q] = vf_set(by[0]) * vf_load_aligned(yz + q * SINGLES);
+          across[k][q] = vf_fma(vf_set(by[SINGLES]), vf_load_aligned(yz + 16 + q * SINGLES),
+                                vf_set(by[2 * SINGLES]) * vf_load_aligned(yz + 32 + q * SINGLES));
+        }
+      }
+      for (int a = 0; a < support; a++) {
+        const vf wx = vf_set(x[a * SINGLES]), dx = vf_set(x[(4 + a) * SINGLES]);
+        for (int k = 0; k < TOGETHER; k++)
+          for (int q = 0; q < PARTS; q++)
+            sum[k][a][q] = vf_fma(dx, along_x[k][q], vf_fma(wx, across[k][q], sum[k][a][q]));
       }
     }
-    for (int a = 0; a < support; a++) {
-      const vf wx = vf_set(x[a * SINGLES]), dx = vf_set(x[(4 + a) * SINGLES]);
-      for (int c = 0; c < TOGETHER; c++)
-        for (int q = 0; q < PARTS; q++)
-          sum[c][a][q] = vf_fma(dx, along_x[c][q], vf_fma(wx, across[c][q], sum[c][a][q]));
-    }
   }
-  for (int c = 0; c < TOGETHER; c++) single_add(sum[c], &span->node[r + c], z, support);
+#pragma GCC unroll 3 /* else GCC keeps the sums in memory */
+  for (int k = 0; k < TOGETHER; k++) last_rows(sum[k], to + k * SHEET_CHANNEL, rest[k], support);
 }
 
-ALWAYS_INLINE void single_scatter_cell(const struct single_records *rec, uint32_t begin, uint32_t end,
-                                       struct sum_span *span, int z, int support)
-{
-  for (int r = 0; r < 3; r += TOGETHER) single_scatter(rec, begin, end, span, z, support, r);
-}
-
-/* Adds the squares of a cell's weights, times stiffness, to the row's diagonal. */
+/* Adds the squares of a cell's weights, times stiffness, to the scalars of the block's part. */
 ALWAYS_INLINE void single_scatter_squares(const struct single_records *rec, uint32_t begin, uint32_t end,
-                                          struct sum_span *span, int z, int support)
+                                          double *corner, int support)
 {
   vf sum[MAX_SUPPORT][PARTS];
   for (int a = 0; a < support; a++)
@@ -368,67 +423,14 @@ ALWAYS_INLINE void single_scatter_squares(const struct single_records *rec, uint
     }
   }
   for (int a = 0; a < support; a++)
-    for (int b = 0; b < MAX_SUPPORT; b += QUADS) {
-      double *to = span->node[SPAN_DIAGONAL][a][z + b];
-      quads_store(to, quads_load(to) + quads_widen(sum[a][b / BLOCKS], b % BLOCKS));
+    for (int b = 0; b < 4; b++) {
+      double *row = corner + a * SHEET_X + b * SHEET_ROW;
+      v4_store(row, v4_load(row) + widen(vf_block(sum[a][b / BLOCKS], b % BLOCKS)));
     }
-}
-
-/* As span_begin(). */
-ALWAYS_INLINE void sum_span_begin(struct sum_span *span, bool continued, bool diagonal)
-{
-  for (int r = 0; r < (diagonal ? 4 : 3); r++)
-    for (int a = 0; a < MAX_SUPPORT; a++) {
-      double *node = span->node[r][a][0];
-      if (continued)
-        memcpy(node, node + TILE_Z * 4, 4 * 4 * sizeof(double));
-      else
-        vd_clear(node, 4 * 4);
-      vd_clear(node + 4 * 4, (SPAN_NODES - 4) * 4);
-    }
-}
-
-/* As span_flush(). */
-ALWAYS_INLINE void sum_span_flush(const struct sum_span *span, const struct grid *g, int32_t cell,
-                                  int32_t foot_count, bool continued, bool diagonal, double *q)
-{
-  double unwanted[TILE_Z * 4] __attribute__((aligned(64)));
-  vd_clear(unwanted, TILE_Z * 4);
-  for (int half = 0; half < (continued ? TILE_Z : SPAN_NODES); half += TILE_Z) {
-    const struct row_places at = row_places(g, cell, half);
-    for (int a = 0; a < g->geometry.support; a++) {
-      double *to[MAX_SUPPORT];
-      for (int b = 0; b < MAX_SUPPORT; b++) {
-        to[b] = unwanted;
-        if (at.foot[b] >= 0) to[b] = q + ((int64_t)a * foot_count + at.foot[b]) * TILE_DOUBLES + at.offset[b];
-      }
-      for (int z = half; z < half + TILE_Z && z < SPAN_NODES; z += QUADS) {
-        quads component[4] = {{0}}, node[4];
-        if (diagonal) component[0] = quads_load(span->node[SPAN_DIAGONAL][a][z]);
-        for (int r = 0; r < 3; r++) component[1 + r] = quads_load(span->node[r][a][z]);
-        quads_turn(component, node);
-        for (int b = 0; b < MAX_SUPPORT; b++) {
-          double *sum = to[b] + (z - half) * 4;
-          quads_store(sum, quads_load(sum) + node[b]);
-        }
-      }
-    }
-  }
 }
 
 /* --- the kernel
  * --------------------------------------------------------------------------------------------- */
-
-struct product {
-  const struct transfer *t;
-  struct single_records *rec;
-  double *q;
-  const double *in;
-  int32_t plane, end, foot_count;
-  struct single_span from; /* nodes that no support reaches stay zero */
-  struct sum_span span;
-  bool continued;
-};
 
 /* Asks for what was kept of the SINGLES particles at s: some dozen arrays are more than the hardware follows
  * by itself. */
@@ -437,74 +439,86 @@ static inline void prefetch_kept(const struct transfer *t, int32_t s)
   for (int k = 0; k < transfer_singles(t); k++) __builtin_prefetch(t->kept.single[k] + s);
 }
 
-/* The cells [c, pass_end), whole runs. */
-ALWAYS_INLINE void mixed_pass(struct product *p, int32_t c, int32_t pass_end, int support, bool diagonal)
+ALWAYS_INLINE int32_t run_end(const struct grid *g, int32_t c, int32_t end)
 {
-  const struct transfer *t = p->t;
+  const uint64_t row = g->cell_key[c] / BLOCK_Z;
+  const int32_t start = g->cell_start[c];
+  do c++;
+  while (c < end && g->cell_key[c] / BLOCK_Z == row && g->cell_start[c] - start < RUN_PARTICLES);
+  return c;
+}
+
+/* Whole runs from c on until a pass is full. */
+ALWAYS_INLINE int32_t mixed_pass_end(const struct grid *g, int32_t c, int32_t end)
+{
+  const int32_t start = g->cell_start[c];
+  do c = run_end(g, c, end);
+  while (c < end && g->cell_start[c] - start < PASS_MIXED);
+  return c;
+}
+
+/* Where a cell's nodes begin in a part of PART_SHEETS. */
+static inline double *sheet_corner(double *part, uint64_t cell)
+{
+  return part + grid_place_x(cell) * SHEET_X + grid_place_z(cell) * SHEET_ROW + grid_place_y(cell);
+}
+
+/* The cells [c, end) of a block, whole runs. */
+ALWAYS_INLINE void mixed_pass(const struct transfer *t, struct single_records *rec,
+                              const struct single_nodes *nodes, double *part, int32_t c, int32_t end,
+                              int support, bool diagonal)
+{
   const struct grid *g = t->grid;
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
   const float scale = (float)stencil_scale(&g->geometry, linear);
-  const int32_t first = c, s = g->cell_start[c], n = g->cell_start[pass_end] - s;
+  const int32_t s = g->cell_start[c], n = g->cell_start[end] - s;
   for (int32_t i = 0; i < n; i += SINGLES) {
     prefetch_kept(t, s + n + i);
-    single_weigh(t, s + i, support, linear, p->rec + i / SINGLES);
+    single_weigh(t, s + i, support, linear, rec + i / SINGLES);
   }
-  while (c < pass_end) {
-    const int32_t run = stencil_run_end(g, c, pass_end);
-    single_span_load(&p->from, g, p->plane, c, p->in);
-    for (; c < run; c++)
-      single_gather_cell(p->rec, (uint32_t)(g->cell_start[c] - s), (uint32_t)(g->cell_start[c + 1] - s),
-                         &p->from, g->cell_z[c] % TILE_Z, support);
-  }
+  for (int32_t k = c; k < end; k++)
+    single_gather_cell(rec, (uint32_t)(g->cell_start[k] - s), (uint32_t)(g->cell_start[k + 1] - s), nodes,
+                       g->cell_key[k], support);
   for (int32_t i = 0; i < n; i += SINGLES) {
-    single_tangent(t, s + i, scale, p->rec + i / SINGLES);
-    if (diagonal) single_stiffness(t, s + i, scale, p->rec + i / SINGLES);
+    single_tangent(t, s + i, scale, rec + i / SINGLES);
+    if (diagonal) single_stiffness(t, s + i, scale, rec + i / SINGLES);
   }
-  for (c = first; c < pass_end;) {
-    const int32_t run = stencil_run_end(g, c, pass_end);
-    const bool goes_on = stencil_goes_on(g, c, run, p->end);
-    sum_span_begin(&p->span, p->continued, diagonal);
-    for (int32_t k = c; k < run; k++) {
-      const uint32_t begin = (uint32_t)(g->cell_start[k] - s), behind = (uint32_t)(g->cell_start[k + 1] - s);
-      single_scatter_cell(p->rec, begin, behind, &p->span, g->cell_z[k] % TILE_Z, support);
-      if (diagonal) single_scatter_squares(p->rec, begin, behind, &p->span, g->cell_z[k] % TILE_Z, support);
-    }
-    sum_span_flush(&p->span, g, c, p->foot_count, goes_on, diagonal, p->q);
-    p->continued = goes_on;
-    c = run;
+  for (int32_t k = c, run; k < end; k = run) {
+    run = run_end(g, k, end);
+    for (int r = 0; r < 3; r += TOGETHER)
+      scatter_run(rec, g, k, run, s, sheet_corner(part, g->cell_key[k]), support, r);
   }
+  for (int32_t k = c; k < end && diagonal; k++)
+    single_scatter_squares(rec, (uint32_t)(g->cell_start[k] - s), (uint32_t)(g->cell_start[k + 1] - s),
+                           sheet_corner(part, g->cell_key[k]), support);
 }
 
-void KERNEL(hessian_mixed)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(hessian_mixed)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct hessian_arguments *a = arguments;
   const struct transfer *t = a->transfer;
-  struct grid *g = t->grid;
-  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  if (g->plane_cell[plane] == end) return;
-  struct product p = {.t = t,
-                      .rec = (struct single_records *)worker->work.records[0],
-                      .q = worker->work.q,
-                      .in = g->node[a->in],
-                      .plane = plane,
-                      .end = end,
-                      .foot_count = foot_count};
-  memset(p.q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
-    const int32_t pass_end = stencil_pass_end(g, c, end, PASS_MIXED);
-    if (!p.continued && stencil_is_liquid(a->solid, c, pass_end)) {
+  const struct grid *g = t->grid;
+  const int32_t end = g->blocks.first[block + 1];
+  struct single_records *rec = (struct single_records *)worker->work.records[0];
+  struct single_nodes *nodes = (struct single_nodes *)worker->work.nodes[0];
+  double *part = worker->part[0];
+  vd_clear(part, PART_DOUBLES);
+  if (stencil_is_liquid(a->solid, g->blocks.first[block], end)) return;
+  single_load_block(nodes, g, block, g->node[a->in]);
+  for (int32_t c = g->blocks.first[block]; c < end;) {
+    const int32_t pass_end = mixed_pass_end(g, c, end);
+    if (stencil_is_liquid(a->solid, c, pass_end)) {
       c = pass_end;
       continue;
     }
     if (a->diagonal && g->geometry.support == 4)
-      mixed_pass(&p, c, pass_end, 4, true);
+      mixed_pass(t, rec, nodes, part, c, pass_end, 4, true);
     else if (a->diagonal)
-      mixed_pass(&p, c, pass_end, 3, true);
+      mixed_pass(t, rec, nodes, part, c, pass_end, 3, true);
     else if (g->geometry.support == 4)
-      mixed_pass(&p, c, pass_end, 4, false);
+      mixed_pass(t, rec, nodes, part, c, pass_end, 4, false);
     else
-      mixed_pass(&p, c, pass_end, 3, false);
+      mixed_pass(t, rec, nodes, part, c, pass_end, 3, false);
     c = pass_end;
   }
-  scatter_plane_end(g, plane, a->out, p.q);
 }

@@ -72,26 +72,16 @@ int isa_check(enum isa wanted, enum isa have, struct error *err)
 
 void workspace_fit(struct workspace *w, const struct grid *grid)
 {
-  const int64_t records = PASS_GATHER + TILE_Z * (int64_t)grid->largest_cell + 32;
-  if (records > w->record_capacity) {
-    w->record_capacity = records + records / 2;
-    for (int k = 0; k < 2; k++) {
-      mem_free(w->records[k]);
-      mem_free(w->out[k]);
-      w->records[k] = mem_alloc((size_t)w->record_capacity, RECORD_BYTES);
-      w->out[k] = mem_alloc((size_t)w->record_capacity * GATHERED_DOUBLES, sizeof(double));
-    }
-  }
-  workspace_fit_tiles(w, grid->largest_footprint);
-}
-
-void workspace_fit_tiles(struct workspace *w, int32_t footprint)
-{
-  const int64_t q = 2 * (int64_t)MAX_SUPPORT * footprint * TILE_DOUBLES;
-  if (q > w->q_capacity) {
-    mem_free(w->q);
-    w->q_capacity = q + q / 2;
-    w->q = mem_alloc((size_t)w->q_capacity, sizeof(double));
+  const int64_t records = PASS_GATHER + (int64_t)grid->largest_cell + 32;
+  for (int k = 0; k < 2; k++)
+    if (!w->nodes[k]) w->nodes[k] = mem_alloc(PART_DOUBLES, sizeof(double));
+  if (records <= w->record_capacity) return;
+  w->record_capacity = records + records / 2;
+  for (int k = 0; k < 2; k++) {
+    mem_free(w->records[k]);
+    mem_free(w->out[k]);
+    w->records[k] = mem_alloc((size_t)w->record_capacity, RECORD_BYTES);
+    w->out[k] = mem_alloc((size_t)w->record_capacity * GATHERED_DOUBLES, sizeof(double));
   }
 }
 
@@ -100,8 +90,8 @@ void workspace_free(struct workspace *w)
   for (int k = 0; k < 2; k++) {
     mem_free(w->records[k]);
     mem_free(w->out[k]);
+    mem_free(w->nodes[k]);
   }
-  mem_free(w->q);
   *w = (struct workspace){0};
 }
 

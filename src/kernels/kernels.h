@@ -1,8 +1,8 @@
 /* The inner loops, built once for each instruction set and picked at run time.
  *
- * A kernel sees only the plain structures below: sorted particles, the grid, one plane of cells or some tiles
- * of nodes at a time. It neither allocates nor communicates. A plane's work depends on that plane's particles
- * alone, so ranks and threads may share planes out in any way without changing a bit.
+ * A kernel sees only the plain structures below: sorted particles, the grid, one block of cells or some tiles
+ * of nodes at a time. It neither allocates nor communicates. A block's work depends on that block's particles
+ * alone, so ranks and threads may share blocks out in any way without changing a bit.
  *
  * A new kernel is a file and one row of the lists below. */
 #ifndef FIRN_KERNELS_KERNELS_H
@@ -43,11 +43,11 @@ enum energy {
 /* Why a step cannot be accepted, and the particle that shows it. */
 enum trouble { TROUBLE_NONE, TROUBLE_GRADIENT, TROUBLE_INVERTED, TROUBLE_CROSSING, TROUBLE_NOT_FINITE };
 
-struct step_result {      /* of P2G and G2P over some planes */
+struct step_result {      /* of P2G and G2P over some blocks */
   double max_speed;       /* m/s, particles at n+1 */
   double max_sound;       /* m/s */
   int64_t plastic;        /* particles clamped */
-  int64_t shared_plastic; /* those of them whose stencil touches a plane shared with another rank */
+  int64_t shared_plastic; /* those of them in blocks that reach bricks of another rank too */
   int64_t limited; /* particles in which a limit of ours acted: on hardening, or on the volume of water or
                       liquid */
   int64_t outside;
@@ -56,10 +56,18 @@ struct step_result {      /* of P2G and G2P over some planes */
   int64_t liquid;         /* particles that are liquid then */
   int64_t stiffened;      /* particles that a checked solve gave a larger part in the next one */
   int64_t flying;         /* that have not landed then */
-  int64_t shared_changed; /* changes of phase in stencils that touch a plane shared with another rank */
+  int64_t shared_changed; /* changes of phase in such blocks */
   enum trouble trouble;
-  int32_t trouble_particle; /* in sorted order */
+  int32_t trouble_particle; /* in sorted order: the first that has it */
 };
+
+/* A particle in trouble: the worst counts, and of those the first. */
+static inline void step_note_trouble(struct step_result *result, enum trouble kind, int32_t particle)
+{
+  if (kind < result->trouble || (kind == result->trouble && particle >= result->trouble_particle)) return;
+  result->trouble = kind;
+  result->trouble_particle = particle;
+}
 
 enum { KEPT_GENERAL = 24 }; /* doubles a particle */
 enum {                      /* floats */
@@ -159,24 +167,47 @@ static inline bool transfer_has_affine(const struct transfer *t)
 
 struct records; /* of kernels/stencil.h */
 
+/* What a block adds to its 7 x 7 x 11 nodes, as its kernel finds it best: all begin at +0.0. */
+enum part_layout {
+  PART_SHEETS, /* [x 7][channel 4][z 11][y 8]: a cell's nodes are rows of four along y. y 7 stays +0.0 */
+  PART_NODES,  /* [x 7][y 7][z 12][channel 4]. z 11 stays +0.0 */
+};
+enum {
+  PART_X = BLOCK_X + MAX_SUPPORT - 1,
+  PART_Y = BLOCK_Y + MAX_SUPPORT - 1,
+  PART_Z = BLOCK_Z + MAX_SUPPORT - 1,
+  SHEET_ROW = 8,
+  SHEET_CHANNEL = PART_Z * SHEET_ROW, /* doubles from channel to channel */
+  SHEET_X = 4 * SHEET_CHANNEL,        /* and from node plane to node plane */
+  NODES_Y = 12 * 4,
+  NODES_X = PART_Y * NODES_Y,
+  PART_DOUBLES = PART_X * SHEET_X, /* of either layout, the larger */
+};
+
+/* The parts of one field of the blocks that reach a brick, by 4 dx + 2 dy + dz; NULL: there is none. */
+struct brick_parts {
+  const double *part[8];
+};
+
 /* Buffers of one worker; workspace_fit() grows them to the grid. */
 struct workspace {
   struct records *records[2];
   double *out[2];
-  double *q;
-  int64_t record_capacity /* particles */, q_capacity;
+  double *nodes[2]; /* [PART_DOUBLES] a block's nodes, to gather from */
+  int64_t record_capacity /* particles */;
 };
 
 void workspace_fit(struct workspace *w, const struct grid *grid);
-/* Room for the sums of a plane that has so many tiles. */
-void workspace_fit_tiles(struct workspace *w, int32_t footprint);
 void workspace_free(struct workspace *w);
+
+enum { WORKER_PARTS = 2 };
 
 enum { WORKER_SUMS = 8 };
 
 /* One thread's buffers, and what it found. */
 struct worker {
   struct workspace work;
+  double *part[WORKER_PARTS]; /* where a kernel adds to the fields of a sum; it clears them first */
   struct step_result result;
   struct exact_sum measured[MEASURED_COUNT];
   struct exact_sum melted, frozen;   /* kg, of this step */
@@ -187,11 +218,11 @@ struct worker {
 };
 
 /* `arguments` is what the kernel's row says. */
-typedef void plane_kernel(void *arguments, struct worker *worker, int32_t plane);
+typedef void block_kernel(void *arguments, struct worker *worker, int32_t block);
 typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, int32_t end);
 
-/* Over one plane of cells. */
-#define FIRN_PLANE_KERNELS(ROW)                                                                              \
+/* Over one block of cells; those that say "to" a field add to the worker's parts. */
+#define FIRN_BLOCK_KERNELS(ROW)                                                                              \
   ROW(p2g)             /* struct transfer: mass, momentum, force to NODE_MOMENTUM, NODE_VELOCITY */          \
   ROW(p2g_mass)        /* struct transfer: mass alone to NODE_MOMENTUM, */                                   \
   ROW(estimate_volume) /* struct transfer: and V0 from it (method.md, step 2) */                             \
@@ -295,12 +326,15 @@ struct bare {
   double *out;               /* [16 particles] */
 };
 
-#define PLANE_MEMBER(kernel) plane_kernel *kernel;
+#define BLOCK_MEMBER(kernel) block_kernel *kernel;
 #define TILE_MEMBER(kernel)  tile_kernel *kernel;
 struct kernels {
   const char *name;
-  FIRN_PLANE_KERNELS(PLANE_MEMBER)
+  enum part_layout layout; /* of the transfers: of all kernels but hessian_mixed, heat_product and liquid ones */
+  FIRN_BLOCK_KERNELS(BLOCK_MEMBER)
   FIRN_TILE_KERNELS(TILE_MEMBER)
+  /* The nodes of a brick: the sum over its parts in pairs along z, then y, then x. */
+  void (*merge)(enum part_layout layout, const struct brick_parts *parts, double *brick);
   void (*liquid_common)(struct liquid *liquid, const struct grid_geometry *geometry);
   void (*bare_p2g)(struct bare *bare);
   void (*bare_g2p)(struct bare *bare);

@@ -1,12 +1,11 @@
-/* Sums over the cells that liquid fills (liquid.h). A plane's cells are added in order to the plane's own
- * tiles, and these to the grid as all sums are: neither ranks nor threads change a bit. */
+/* Sums over the cells that liquid fills (liquid.h). A block's cells are added in order to the block's part,
+ * and these to the grid as all sums are: neither ranks nor threads change a bit. */
 #include "bodies/contact.h"
 #include "kernels/cell.h"
 
-static struct cell_place place_of(const struct liquid *l, int32_t plane, const struct liquid_cell *cell)
+static struct cell_place place_of(const struct liquid *l, int32_t block, const struct liquid_cell *cell)
 {
-  return (struct cell_place){cell->foot, l->foot_tile + (int64_t)l->plane_foot[plane] * MAX_SUPPORT, cell->y,
-                             cell->z};
+  return cell_place(&l->blocks, block, cell->key);
 }
 
 /* What the cell's velocities are multiplied with. */
@@ -103,14 +102,14 @@ void KERNEL(liquid_common)(struct liquid *l, const struct grid_geometry *geometr
 }
 
 /* Fills the tables. */
-void KERNEL(liquid_tables)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_tables)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct liquid_arguments *a = arguments;
   const struct transfer *t = a->transfer;
   struct liquid *l = a->liquid;
   double weights[2][8];
   lattice_weights(weights);
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     struct liquid_cell *cell = &l->cell[k];
     if (cell->table < 0) continue;
     double *table = l->table + cell->table * LIQUID_TABLE;
@@ -119,63 +118,38 @@ void KERNEL(liquid_tables)(void *arguments, struct worker *worker, int32_t plane
       add_lattice(&t->grid->geometry, weights, cell->share, table);
     else if (!cell->behind)
       cell->volume = add_particles(t, worker->work.records[0], cell->cell, table);
-    const struct cell_place place = place_of(l, plane, cell);
+    const struct cell_place place = place_of(l, block, cell);
     drop_empty_nodes(t->grid, &place, table, l->bears ? l->borne + cell->table * LIQUID_TABLE : NULL);
   }
 }
 
-/* As scatter_plane_end(), over the tiles of the liquid. */
-static void end_plane(const struct liquid *l, struct grid *g, int32_t plane, enum node_field field,
-                      const double *q)
-{
-  const int32_t first = l->plane_foot[plane], count = l->plane_foot[plane + 1] - first;
-  for (int a = 0; a < MAX_SUPPORT; a++) {
-    double *target = grid_target(g, field, plane, a);
-    for (int32_t f = 0; f < count; f++) {
-      const int64_t tile = l->foot_tile[(first + f) * MAX_SUPPORT + a];
-      if (tile >= 0)
-        span_add(target + tile * TILE_DOUBLES, q + ((int64_t)a * count + f) * TILE_DOUBLES, TILE_DOUBLES);
-    }
-  }
-}
-
-static double *clear_plane(struct worker *worker, int64_t doubles)
-{
-  memset(worker->work.q, 0, (size_t)doubles * sizeof(double));
-  return worker->work.q;
-}
-
 /* W and a to NODE_LIQUID, and the part of W from cells that are not full to NODE_PRESSURE. */
-void KERNEL(liquid_sums)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_sums)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct liquid_arguments *a = arguments;
   const struct liquid *l = a->liquid;
-  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
-  if (foot_count == 0) return;
-  const int64_t field_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
-  double *q = clear_plane(worker, 2 * field_doubles);
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  cell_clear(worker->part[0]);
+  cell_clear(worker->part[1]);
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     const struct liquid_cell *cell = &l->cell[k];
-    const struct cell_place place = place_of(l, plane, cell);
+    const struct cell_place place = place_of(l, block, cell);
     const double *table = cell->table < 0 ? l->common : l->table + cell->table * LIQUID_TABLE;
-    cell_add(&place, foot_count, 1.0, table, q);
-    if (!cell->full) cell_add(&place, foot_count, 1.0, table, q + field_doubles);
+    cell_add(&place, 1.0, table, worker->part[0]);
+    if (!cell->full) cell_add(&place, 1.0, table, worker->part[1]);
   }
-  end_plane(l, a->transfer->grid, plane, NODE_LIQUID, q);
-  end_plane(l, a->transfer->grid, plane, NODE_PRESSURE, q + field_doubles);
 }
 
 /* From (e, t) of the nodes in NODE_PRESSURE and r in NODE_LIQUID: Jt of each cell, and d = b - s r in place
  * of (s, b). */
-void KERNEL(liquid_begin)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_begin)(void *arguments, struct worker *worker, int32_t block)
 {
   (void)worker;
   const struct liquid_arguments *a = arguments;
   const struct grid *g = a->transfer->grid;
   struct liquid *l = a->liquid;
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     struct liquid_cell *cell = &l->cell[k];
-    const struct cell_place place = place_of(l, plane, cell);
+    const struct cell_place place = place_of(l, block, cell);
     const double *table = cell->table < 0 ? l->common : l->table + cell->table * LIQUID_TABLE;
     double nodes[256], crowded = 0.0, carried = 0.0;
     cell_load(&place, g->node[NODE_PRESSURE], nodes);
@@ -212,64 +186,60 @@ static inline double divergence(const struct cell_place *place, const double *pu
   return v4_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-void KERNEL(liquid_divergence)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_divergence)(void *arguments, struct worker *worker, int32_t block)
 {
   (void)worker;
   const struct liquid_arguments *a = arguments;
   struct liquid *l = a->liquid;
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     struct liquid_cell *cell = &l->cell[k];
-    const struct cell_place place = place_of(l, plane, cell);
+    const struct cell_place place = place_of(l, block, cell);
     const double d = divergence(&place, push_of(l, cell), a->transfer->grid->node[a->in]);
     cell->j_next = cell->j_fixed + a->transfer->dt * cell->j * d / cell->volume;
   }
 }
 
 /* Adds the force of the cells' pressures, D^T p, to `out`. */
-void KERNEL(liquid_force)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_force)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct liquid_arguments *a = arguments;
   const struct liquid *l = a->liquid;
-  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
-  if (foot_count == 0) return;
-  double *q = clear_plane(worker, (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES);
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  cell_clear(worker->part[0]);
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     const struct liquid_cell *cell = &l->cell[k];
     if (!cell->active) continue;
-    const struct cell_place place = place_of(l, plane, cell);
-    cell_add(&place, foot_count, cell->pressure, push_of(l, cell), q);
+    const struct cell_place place = place_of(l, block, cell);
+    cell_add(&place, cell->pressure, push_of(l, cell), worker->part[0]);
   }
-  end_plane(l, a->transfer->grid, plane, a->out, q);
 }
 
 /* out += D^T [K D in] over the active cells. */
-void KERNEL(liquid_product)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_product)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct liquid_arguments *a = arguments;
   const struct liquid *l = a->liquid;
-  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
-  if (foot_count == 0) return;
-  double *q = clear_plane(worker, (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES);
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  cell_clear(worker->part[0]);
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     const struct liquid_cell *cell = &l->cell[k];
     if (!cell->active) continue;
-    const struct cell_place place = place_of(l, plane, cell);
+    const struct cell_place place = place_of(l, block, cell);
     const double *push = push_of(l, cell);
     const double pressure = cell->stiffness * divergence(&place, push, a->transfer->grid->node[a->in]);
-    cell_add(&place, foot_count, pressure, push, q);
+    cell_add(&place, pressure, push, worker->part[0]);
   }
-  end_plane(l, a->transfer->grid, plane, a->out, q);
 }
 
 /* What a cell would push nodes with that no particle reaches: the nearest body takes it. */
-static void bear_empty_nodes(const struct transfer *t, int32_t plane, const struct liquid_cell *cell,
-                             const double *borne, struct body_tally *tallies)
+static void bear_empty_nodes(const struct transfer *t, const struct liquid_cell *cell, const double *borne,
+                             struct body_tally *tallies)
 {
   const struct grid_geometry *geometry = &t->grid->geometry;
+  int32_t first[3];
+  grid_key_index(cell->key, first);
   for (int n = 0; n < 64; n++) {
     const double *b = borne + 4 * n + 1;
     if (b[0] == 0.0 && b[1] == 0.0 && b[2] == 0.0) continue;
-    const int32_t index[3] = {t->grid->first + plane + n / 16, cell->y + n / 4 % 4, cell->z + n % 4};
+    const int32_t index[3] = {first[0] + n / 16, first[1] + n / 4 % 4, first[2] + n % 4};
     double x[3], impulse[3];
     for (int a = 0; a < 3; a++)
       x[geometry->axis[a]] = geometry->lower[a] + geometry->spacing * (index[a] - 1.0);
@@ -280,20 +250,17 @@ static void bear_empty_nodes(const struct transfer *t, int32_t plane, const stru
 }
 
 /* After the solve: the sum of s p to the scalar of `out`, on nodes that bodies are near. */
-void KERNEL(liquid_bear)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(liquid_bear)(void *arguments, struct worker *worker, int32_t block)
 {
   const struct liquid_arguments *a = arguments;
   const struct liquid *l = a->liquid;
-  const int32_t foot_count = l->plane_foot[plane + 1] - l->plane_foot[plane];
-  if (foot_count == 0) return;
-  double *q = clear_plane(worker, (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES);
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  cell_clear(worker->part[0]);
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     const struct liquid_cell *cell = &l->cell[k];
     if (!cell->active || cell->table < 0) continue;
-    const struct cell_place place = place_of(l, plane, cell);
+    const struct cell_place place = place_of(l, block, cell);
     const double *borne = l->borne + cell->table * LIQUID_TABLE;
-    cell_add(&place, foot_count, cell->pressure, borne, q);
-    bear_empty_nodes(a->transfer, plane, cell, borne, worker->bodies);
+    cell_add(&place, cell->pressure, borne, worker->part[0]);
+    bear_empty_nodes(a->transfer, cell, borne, worker->bodies);
   }
-  end_plane(l, a->transfer->grid, plane, a->out, q);
 }

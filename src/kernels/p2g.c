@@ -2,7 +2,7 @@
 #include "base/simd_single.h"
 #include "kernels/stencil.h"
 
-/* Sums over a plane's particles, in lanes; folded in fixed order when the plane is done. */
+/* Sums over a block's particles, in lanes; folded in fixed order when the block is done. */
 struct tally {
   vd sum[MEASURED_COUNT];
 };
@@ -245,82 +245,65 @@ static __attribute__((noinline)) void prefetch_kept(const struct transfer *t, in
     for (int a = 0; a < transfer_singles(t); a++) __builtin_prefetch(t->kept.single[a] + k, 1);
 }
 
-/* Scatters the cells [c, run), and prefetches with each as many particles of a later pass. */
-ALWAYS_INLINE void scatter_run(const struct transfer *t, int32_t c, int32_t run, const struct records *rec,
-                               int32_t first_particle, struct span *span, struct span *other, int support,
-                               bool value, bool slope)
-{
-  const struct grid *g = t->grid;
-  for (; c < run; c++) {
-    prefetch_particles(t, &t->by_slot, g->cell_start[c], g->cell_start[c + 1]);
-    const int z = g->cell_z[c] % TILE_Z;
-    scatter_cell(rec, (uint32_t)(g->cell_start[c] - first_particle),
-                 (uint32_t)(g->cell_start[c + 1] - first_particle), span->node[0][z],
-                 other ? other->node[0][z] : NULL, SPAN_STRIDE0, SPAN_STRIDE1, support, value, slope);
-  }
-}
-
 /* How the two fields of P2G are made of the records. */
 struct scatter_plan {
   bool momentum_slope; /* momentum has a linear part */
   bool force;          /* force is scattered apart */
 };
 
-ALWAYS_INLINE void scatter_pass(const struct transfer *t, const struct scatter_plan *plan,
-                                struct workspace *w, int32_t c, int32_t pass_end, int32_t end,
-                                int32_t foot_count, struct span span[2], bool *continued, int support)
+/* Scatters the cells [c, end) to the block's parts, and prefetches with each as many particles of a later
+ * pass. */
+ALWAYS_INLINE void scatter_cells(const struct transfer *t, int32_t c, int32_t end, const struct records *rec,
+                                 double *part, double *other, int support, bool value, bool slope)
 {
   const struct grid *g = t->grid;
-  const struct records *force = w->records[0], *momentum = t->affine && plan->force ? w->records[1] : force;
   const int32_t s = g->cell_start[c];
-  double *q = w->q, *q_force = w->q + (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
-  while (c < pass_end) {
-    const int32_t run = stencil_run_end(g, c, pass_end);
-    const bool goes_on = stencil_goes_on(g, c, run, end);
-    span_begin(&span[0], *continued);
-    if (plan->force) span_begin(&span[1], *continued);
-    if (plan->momentum_slope) {
-      scatter_run(t, c, run, momentum, s, &span[0], NULL, support, true, true);
-      if (plan->force) scatter_run(t, c, run, force, s, &span[1], NULL, support, false, true);
-    } else if (plan->force) {
-      scatter_run(t, c, run, force, s, &span[0], &span[1], support, true, true);
-    } else {
-      scatter_run(t, c, run, momentum, s, &span[0], NULL, support, true, false);
-    }
-    span_flush(&span[0], g, c, foot_count, goes_on, q);
-    if (plan->force) span_flush(&span[1], g, c, foot_count, goes_on, q_force);
-    *continued = goes_on;
-    c = run;
+  for (; c < end; c++) {
+    prefetch_particles(t, &t->by_slot, g->cell_start[c], g->cell_start[c + 1]);
+    scatter_cell(rec, (uint32_t)(g->cell_start[c] - s), (uint32_t)(g->cell_start[c + 1] - s),
+                 part_corner(part, g->cell_key[c]), other ? part_corner(other, g->cell_key[c]) : NULL, support,
+                 value, slope);
   }
 }
 
-void KERNEL(p2g)(void *arguments, struct worker *worker, int32_t plane)
+ALWAYS_INLINE void scatter_pass(const struct transfer *t, const struct scatter_plan *plan,
+                                struct worker *worker, int32_t c, int32_t end, int support)
+{
+  const struct workspace *w = &worker->work;
+  const struct records *force = w->records[0], *momentum = t->affine && plan->force ? w->records[1] : force;
+  double *const *part = worker->part;
+  if (plan->momentum_slope) {
+    scatter_cells(t, c, end, momentum, part[0], NULL, support, true, true);
+    if (plan->force) scatter_cells(t, c, end, force, part[1], NULL, support, false, true);
+  } else if (plan->force) {
+    scatter_cells(t, c, end, force, part[0], part[1], support, true, true);
+  } else {
+    scatter_cells(t, c, end, momentum, part[0], NULL, support, true, false);
+  }
+}
+
+void KERNEL(p2g)(void *arguments, struct worker *worker, int32_t block)
 {
   struct transfer *t = arguments;
   struct workspace *w = &worker->work;
-  struct grid *g = t->grid;
-  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  if (g->plane_cell[plane] == end) return;
+  const struct grid *g = t->grid;
+  const int32_t end = g->blocks.first[block + 1];
   const bool fused = transfer_is_fused(t);
   const struct scatter_plan plan = {.momentum_slope = fused || t->affine, .force = !fused};
   struct records *force = w->records[0], *momentum = t->affine && plan.force ? w->records[1] : force;
-  const int64_t field_doubles = (int64_t)MAX_SUPPORT * foot_count * TILE_DOUBLES;
-  memset(w->q, 0, (size_t)((fused ? 1 : 2) * field_doubles) * sizeof(double));
-  struct span span[2];
+  part_clear(worker->part[0]);
+  if (plan.force) part_clear(worker->part[1]);
   struct tally tally = {{vd_set(0.0)}};
-  bool continued = false;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
+  for (int32_t c = g->blocks.first[block]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c];
     prepare_pass(t, s, g->cell_start[pass_end] - s, momentum, force, &tally, &worker->result);
     if (t->implicit && t->mixed) prefetch_kept(t, g->cell_start[pass_end]);
     if (g->geometry.support == 4)
-      scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, 4);
+      scatter_pass(t, &plan, worker, c, pass_end, 4);
     else
-      scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, 3);
+      scatter_pass(t, &plan, worker, c, pass_end, 3);
     c = pass_end;
   }
-  scatter_plane_end(g, plane, NODE_MOMENTUM, w->q);
-  if (plan.force) scatter_plane_end(g, plane, NODE_VELOCITY, w->q + field_doubles);
   if (t->measuring) tally_end(&tally, worker->measured);
 }
 
@@ -345,18 +328,14 @@ static __attribute__((noinline)) vd present_volume(const struct transfer *t, con
 }
 
 /* A sum over particles alone, to the scalar of a field and, of NODE_PLACE, its vector. */
-static void scatter_sums(struct transfer *t, struct worker *worker, int32_t plane, enum node_field field)
+static void scatter_sums(struct transfer *t, struct worker *worker, int32_t block, enum node_field field)
 {
-  struct workspace *w = &worker->work;
-  struct grid *g = t->grid;
-  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
-  if (g->plane_cell[plane] == end) return;
-  struct records *rec = w->records[0];
-  memset(w->q, 0, (size_t)MAX_SUPPORT * (size_t)foot_count * TILE_DOUBLES * sizeof(double));
+  const struct grid *g = t->grid;
+  const int32_t end = g->blocks.first[block + 1];
+  struct records *rec = worker->work.records[0];
   const struct scatter_plan plan = {false, false};
-  struct span span[2];
-  bool continued = false;
-  for (int32_t c = g->plane_cell[plane]; c < end;) {
+  part_clear(worker->part[0]);
+  for (int32_t c = g->blocks.first[block]; c < end;) {
     const int32_t pass_end = stencil_pass_end(g, c, end, PASS_SCATTER), s = g->cell_start[c],
                   n = g->cell_start[pass_end] - s;
     for (int32_t i = 0; i < n; i += LANES) {
@@ -371,66 +350,63 @@ static void scatter_sums(struct transfer *t, struct worker *worker, int32_t plan
       stencil_weigh(t, x, GRADIENT, rec + i / LANES);
       stencil_values(rec + i / LANES, scalar, vector, none);
     }
-    scatter_pass(t, &plan, w, c, pass_end, end, foot_count, span, &continued, g->geometry.support);
+    scatter_pass(t, &plan, worker, c, pass_end, g->geometry.support);
     c = pass_end;
   }
-  scatter_plane_end(g, plane, field, w->q);
 }
 
-void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(p2g_mass)(void *arguments, struct worker *worker, int32_t block)
 {
-  scatter_sums(arguments, worker, plane, NODE_MOMENTUM);
+  scatter_sums(arguments, worker, block, NODE_MOMENTUM);
 }
 
-void KERNEL(p2g_filled)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(p2g_filled)(void *arguments, struct worker *worker, int32_t block)
 {
-  scatter_sums(arguments, worker, plane, NODE_FILLED);
+  scatter_sums(arguments, worker, block, NODE_FILLED);
 }
 
-void KERNEL(p2g_room)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(p2g_room)(void *arguments, struct worker *worker, int32_t block)
 {
-  scatter_sums(arguments, worker, plane, NODE_ROOM);
+  scatter_sums(arguments, worker, block, NODE_ROOM);
 }
 
-void KERNEL(p2g_place)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(p2g_place)(void *arguments, struct worker *worker, int32_t block)
 {
-  scatter_sums(arguments, worker, plane, NODE_PLACE);
+  scatter_sums(arguments, worker, block, NODE_PLACE);
 }
 
-/* The scalar of a field at the particles of the cells [c, run): that of particle i after the first is
- * w->out[0][i * GATHERED_DOUBLES]. */
-static void gather_scalars(const struct transfer *t, struct workspace *w, int32_t plane, int32_t c,
-                           int32_t run, enum node_field field)
+/* The scalar of a field at the particles of the cells [c, end), from the block's nodes: that of particle i
+ * after the first is w->out[0][i * GATHERED_DOUBLES]. */
+static void gather_scalars(const struct transfer *t, struct workspace *w, int32_t c, int32_t end)
 {
   const struct grid *g = t->grid;
-  const int32_t s = g->cell_start[c], n = g->cell_start[run] - s;
+  const int32_t s = g->cell_start[c], n = g->cell_start[end] - s;
   struct records *rec = w->records[0];
-  struct span span;
   for (int32_t i = 0; i < n; i += LANES) {
     const struct batch batch = batch_at(t, s + i, n - i);
     vd x[3];
     batch_positions(t, &batch, x);
     stencil_weigh(t, x, GRADIENT, rec + i / LANES);
   }
-  span_load(&span, g, plane, c, g->node[field]);
-  for (; c < run; c++) {
+  for (; c < end; c++) {
     const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
-    gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s),
-                    span_corner(&span, g->cell_z[c] % TILE_Z), NULL, SPAN_STRIDE0, SPAN_STRIDE1,
-                    g->geometry.support, 0, w->out[0] + begin * GATHERED_DOUBLES);
+    gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), block_corner(w->nodes[0], g->cell_key[c]),
+                    NULL, NODES_X, NODES_Y, g->geometry.support, 0, w->out[0] + begin * GATHERED_DOUBLES);
   }
 }
 
 /* rho_p = sum of nodal mass density at the particle, V0 = m / rho; particles that have a volume keep it. */
-void KERNEL(estimate_volume)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(estimate_volume)(void *arguments, struct worker *worker, int32_t block)
 {
   struct transfer *t = arguments;
   const struct grid *g = t->grid;
   struct particles *p = t->p;
   const double h = g->geometry.spacing, *density = worker->work.out[0];
-  for (int32_t c = g->plane_cell[plane], run; c < g->plane_cell[plane + 1]; c = run) {
-    run = stencil_run_end(g, c, g->plane_cell[plane + 1]);
-    gather_scalars(t, &worker->work, plane, c, run, NODE_MOMENTUM);
+  const int32_t end = g->blocks.first[block + 1];
+  block_load(worker->work.nodes[0], g, block, g->node[NODE_MOMENTUM]);
+  for (int32_t c = g->blocks.first[block], run; c < end; c = run) {
+    run = stencil_pass_end(g, c, end, PASS_GATHER);
+    gather_scalars(t, &worker->work, c, run);
     for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++) {
       const int32_t home = t->home[i];
       if (p->volume[home] == 0.0)
@@ -462,18 +438,22 @@ static double open_share(const struct transfer *t, const double x[3])
 }
 
 /* Of the space that bodies leave open. Deep in bodies next to nothing is open, and all counts as filled. */
-void KERNEL(find_crowds)(void *arguments, struct worker *worker, int32_t plane)
+void KERNEL(find_crowds)(void *arguments, struct worker *worker, int32_t block)
 {
   struct transfer *t = arguments;
   const struct grid *g = t->grid;
   const double h = g->geometry.spacing, *filled = worker->work.out[0];
-  for (int32_t c = g->plane_cell[plane], run; c < g->plane_cell[plane + 1]; c = run) {
+  const int32_t end = g->blocks.first[block + 1];
+  bool loaded = false;
+  for (int32_t c = g->blocks.first[block], run; c < end; c = run) {
     bool flies = false;
-    run = stencil_run_end(g, c, g->plane_cell[plane + 1]);
+    run = stencil_pass_end(g, c, end, PASS_GATHER);
     for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++)
       flies = flies || particle_flies(t->p, t->slot[i]);
     if (!flies) continue;
-    gather_scalars(t, &worker->work, plane, c, run, NODE_FILLED);
+    if (!loaded) block_load(worker->work.nodes[0], g, block, g->node[NODE_FILLED]);
+    loaded = true;
+    gather_scalars(t, &worker->work, c, run);
     for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++) {
       const int32_t slot = t->slot[i];
       if (!particle_flies(t->p, slot)) continue;

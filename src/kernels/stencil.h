@@ -7,9 +7,8 @@
  * takes one operation more for each node plane (two with a slope). Two lanes take a node plane at a time, and
  * half a node in a register: the first two channels are summed in a pass of their own, then the other two.
  *
- * The sum over cells has one fixed shape (docs/architecture.md): cells of a row in z order into `span`, the
- * row's buffer; rows of a plane in y order into the plane's own tiles `q`; planes in x order into the grid.
- * So neither ranks nor threads can change a bit. */
+ * The sum over cells has one fixed shape (docs/architecture.md): the cells of a block in order into the
+ * block's part, and the parts of a brick in pairs. So neither ranks nor threads can change a bit. */
 #ifndef FIRN_KERNELS_STENCIL_H
 #define FIRN_KERNELS_STENCIL_H
 
@@ -22,10 +21,11 @@
 #define ALWAYS_INLINE           static inline __attribute__((always_inline))
 
 /* The parts of the table in table.c, each in its own file. */
-#define PLANE_PROTOTYPE(kernel) plane_kernel KERNEL(kernel);
+#define BLOCK_PROTOTYPE(kernel) block_kernel KERNEL(kernel);
 #define TILE_PROTOTYPE(kernel)  tile_kernel KERNEL(kernel);
-FIRN_PLANE_KERNELS(PLANE_PROTOTYPE)
+FIRN_BLOCK_KERNELS(BLOCK_PROTOTYPE)
 FIRN_TILE_KERNELS(TILE_PROTOTYPE)
+void KERNEL(merge)(enum part_layout layout, const struct brick_parts *parts, double *brick);
 void KERNEL(liquid_common)(struct liquid *liquid, const struct grid_geometry *geometry);
 void KERNEL(bare_p2g)(struct bare *bare);
 void KERNEL(bare_g2p)(struct bare *bare);
@@ -330,35 +330,19 @@ ALWAYS_INLINE void stencil_values(struct records *rec, vd scalar, const vd vecto
   stencil_sheets(rec);
 }
 
-/* --- runs: consecutive cells of one row in one tile
- * -------------------------------------------------------------- */
+/* --- blocks
+ * ----------------------------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE int32_t stencil_run_end(const struct grid *g, int32_t c, int32_t end)
-{
-  const int32_t y = g->cell_y[c], block = g->cell_block[c];
-  do c++;
-  while (c < end && g->cell_y[c] == y && g->cell_block[c] == block);
-  return c;
-}
-
-/* Whole runs from c on until a pass of this many particles is full. */
+/* Cells from c on until a pass of this many particles is full. */
 ALWAYS_INLINE int32_t stencil_pass_end(const struct grid *g, int32_t c, int32_t end, int32_t particles)
 {
   const int32_t start = g->cell_start[c];
-  do c = stencil_run_end(g, c, end);
+  do c++;
   while (c < end && g->cell_start[c] - start < particles);
   return c;
 }
 
-/* Whether the run [c, next) is continued by the one behind it, in the next tile of its row. */
-ALWAYS_INLINE bool stencil_goes_on(const struct grid *g, int32_t c, int32_t next, int32_t end)
-{
-  return next < end && g->cell_y[next] == g->cell_y[c] &&
-         g->cell_z[next] / TILE_Z == g->cell_z[c] / TILE_Z + 1;
-}
-
-/* Whether the cells [c, end) have no solid particles: a product over them adds nothing, unless a row goes on
- * that began before. */
+/* Whether the cells [c, end) have no solid particles: a product over them adds nothing. */
 static inline bool stencil_is_liquid(const unsigned char *solid, int32_t c, int32_t end)
 {
   if (!solid) return false;
@@ -399,76 +383,43 @@ ALWAYS_INLINE void prefetch_particles(const struct transfer *t, const struct arr
 /* --- scatter
  * ----------------------------------------------------------------------------------------------------- */
 
-/* Row buffer: z nodes 8k .. 8k+11 of the 4 x 4 node rows that a run's cells touch, [x, y][z][channel].
- * Scatters of AVX-512 and AVX2 have [x, channel][z][y]: a cell's sheets are whole there, wherever along z it
- * is. */
-struct span {
-  double node[MAX_SUPPORT * MAX_SUPPORT][SPAN_NODES][4] __attribute__((aligned(64)));
-};
-enum { SPAN_STRIDE1 = SPAN_NODES * 4, SPAN_STRIDE0 = MAX_SUPPORT * SPAN_STRIDE1 };
-
-/* Starts a run: what the run before left on the nodes it shares with this one, or zero. */
-static inline void span_begin(struct span *span, bool continued)
-{
-  for (int r = 0; r < MAX_SUPPORT * MAX_SUPPORT; r++) {
-    double *node = span->node[r][0];
-    if (continued)
-      memcpy(node, node + TILE_Z * 4, 4 * 4 * sizeof(double));
-    else
-      vd_clear(node, 4 * 4);
-    vd_clear(node + 4 * 4, (SPAN_NODES - 4) * 4);
-  }
-}
-
-static inline void span_add(double *to, const double *from, int count)
+static inline void add_nodes(double *to, const double *from, int count)
 {
   for (int k = 0; k < count; k += LANES) vd_store(to + k, vd_load(to + k) + vd_load(from + k));
 }
 
 #if defined __AVX2__ /* and so AVX-512 */
 
-/* Adds `count` nodes along z of the four sheets at `from`, one a channel, to rows of tiles. */
-ALWAYS_INLINE void span_turn(double *const tile[MAX_SUPPORT], const double *from, int count, int support)
+#define STENCIL_LAYOUT PART_SHEETS
+enum { PART_STRIDE0 = SHEET_X, PART_STRIDE1 = SHEET_CHANNEL };
+
+/* Where a cell's nodes begin in its block's part. */
+static inline double *part_corner(double *part, uint64_t cell)
 {
-  for (int k = 0; k < 4 * count; k += LANES) {
-    vd channel[4], row[4];
-    for (int c = 0; c < 4; c++) channel[c] = vd_load(from + c * SPAN_STRIDE1 + k);
-    vd_turn4(channel, row);
-    for (int b = 0; b < support; b++) vd_store(tile[b] + k, vd_load(tile[b] + k) + row[b]);
-  }
+  return part + grid_place_x(cell) * SHEET_X + grid_place_z(cell) * SHEET_ROW + grid_place_y(cell);
 }
 
-/* Adds the run's finished nodes to the plane's tiles, and the rest too when the next run does not continue
- * this one. */
-ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int32_t cell, int32_t foot_count,
-                              bool continued, double *q)
+/* Adds a register of a sheet, one row along y or two, to rows that are `row` doubles apart. */
+static inline void rows_add(double *to, vd sum, int64_t row)
 {
-  const int support = g->geometry.support;
-  const int32_t y = g->cell_y[cell];
-  const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
-  double nowhere[4 * 4] = {0}; /* for tiles that no cell of the run reaches */
-  for (int a = 0; a < support; a++) {
-    double *tile[MAX_SUPPORT], *next[MAX_SUPPORT];
-    bool any = false;
-    for (int b = 0; b < support; b++) {
-      const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
-      double *plane = q + (int64_t)a * foot_count * TILE_DOUBLES + row * TILE_Z * 4;
-      tile[b] = plane + (int64_t)foot[2 * dy] * TILE_DOUBLES;
-      next[b] = foot[2 * dy + 1] < 0 ? nowhere : plane + (int64_t)foot[2 * dy + 1] * TILE_DOUBLES;
-      any |= foot[2 * dy + 1] >= 0;
-    }
-    const double *node = span->node[MAX_SUPPORT * a][0];
-    span_turn(tile, node, TILE_Z, support);
-    if (!continued && any) span_turn(next, node + TILE_Z * 4, 4, support);
+#if defined __AVX512F__
+  if (row != 4) {
+    const __m256d low = _mm512_castpd512_pd256((__m512d)sum), high = _mm512_extractf64x4_pd((__m512d)sum, 1);
+    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), low));
+    _mm256_storeu_pd(to + row, _mm256_add_pd(_mm256_loadu_pd(to + row), high));
+    return;
   }
+#endif
+  (void)row;
+  vd_store(to, vd_load(to) + sum);
 }
 
 enum { SHEETS = LANES == 8 ? 2 : 1 }; /* channels without a slope that are summed together */
 
 /* Adds the particles [begin, end) of `rec` to the sheets of `count` channels from `first` on. */
 ALWAYS_INLINE void scatter_sheets(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
-                                  int64_t stride0, int64_t stride1, int support, int first, int count,
-                                  bool value, bool slope)
+                                  int64_t stride0, int64_t stride1, int64_t row, int support, int first,
+                                  int count, bool value, bool slope)
 {
   enum { PARTS = 2 }; /* registers of a sheet that are filled together */
   for (int at = 0; at < 16; at += PARTS * LANES) {
@@ -504,32 +455,20 @@ ALWAYS_INLINE void scatter_sheets(const struct records *rec, uint32_t begin, uin
     for (int c = 0; c < count; c++)
       for (int a = 0; a < support; a++)
         for (int h = 0; h < PARTS; h++) {
-          double *to = corner + a * stride0 + (first + c) * stride1 + at + h * LANES;
-          vd_store(to, vd_load(to) + sum[c][a][h]);
+          double *to = corner + a * stride0 + (first + c) * stride1 + (at + h * LANES) / 4 * row;
+          rows_add(to, sum[c][a][h], row);
         }
   }
 }
 
 #else
 
-/* Adds the run's finished nodes to the plane's tiles, and the rest too when the next run does not continue
- * this one. */
-ALWAYS_INLINE void span_flush(const struct span *span, const struct grid *g, int32_t cell, int32_t foot_count,
-                              bool continued, double *q)
+#define STENCIL_LAYOUT PART_NODES
+enum { PART_STRIDE0 = NODES_X, PART_STRIDE1 = NODES_Y };
+
+static inline double *part_corner(double *part, uint64_t cell)
 {
-  const int support = g->geometry.support;
-  const int32_t y = g->cell_y[cell];
-  const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
-  for (int a = 0; a < support; a++)
-    for (int b = 0; b < support; b++) {
-      const double(*node)[4] = span->node[MAX_SUPPORT * a + b];
-      const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
-      double *tile = q + ((int64_t)a * foot_count + foot[2 * dy]) * TILE_DOUBLES + row * TILE_Z * 4;
-      span_add(tile, node[0], TILE_Z * 4);
-      if (continued || foot[2 * dy + 1] < 0) continue;
-      tile = q + ((int64_t)a * foot_count + foot[2 * dy + 1]) * TILE_DOUBLES + row * TILE_Z * 4;
-      span_add(tile, node[TILE_Z], 4 * 4);
-    }
+  return part + grid_place_x(cell) * NODES_X + grid_place_y(cell) * NODES_Y + 4 * grid_place_z(cell);
 }
 
 /* As scatter_cell(), of the channels from `first` on. */
@@ -613,22 +552,23 @@ ALWAYS_INLINE void scatter_channel_1(const struct records *rec, uint32_t begin, 
 #endif
 
 /* Adds the particles [begin, end) of `rec`, those of one cell, to its nodes: `corner` is the first, the
- * strides (doubles) lead along axis 0 and along axis 1, or with AVX2 from channel to channel. With `other`
- * the slope goes to nodes that lie there instead. */
-ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
-                                double *other, int64_t stride0, int64_t stride1, int support, bool value,
-                                bool slope)
+ * strides (doubles) lead along axis 0 and along axis 1, or with AVX2 from channel to channel, and there `row`
+ * along axis 2. With `other` the slope goes to nodes that lie there instead. */
+ALWAYS_INLINE void scatter_nodes_of(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                    double *other, int64_t stride0, int64_t stride1, int64_t row, int support,
+                                    bool value, bool slope)
 {
 #if defined __AVX2__ /* and so AVX-512 */
   const bool joined = value && slope && !other;
   if (joined) /* the scalar has no slope */
-    scatter_sheets(rec, begin, end, corner, stride0, stride1, support, 0, 1, true, false);
+    scatter_sheets(rec, begin, end, corner, stride0, stride1, row, support, 0, 1, true, false);
   for (int c = 0; c < 4 && value && !joined; c += SHEETS)
-    scatter_sheets(rec, begin, end, corner, stride0, stride1, support, c, SHEETS, true, false);
+    scatter_sheets(rec, begin, end, corner, stride0, stride1, row, support, c, SHEETS, true, false);
   double *sloped = other ? other : corner;
   for (int c = 1; c < 4 && slope; c++)
-    scatter_sheets(rec, begin, end, sloped, stride0, stride1, support, c, 1, joined, true);
+    scatter_sheets(rec, begin, end, sloped, stride0, stride1, row, support, c, 1, joined, true);
 #else
+  (void)row;
   double *sloped = other ? other : corner; /* in a pass of its own, since registers are short */
   if (value) scatter_nodes(rec, begin, end, corner, stride0, stride1, support, 0, true, slope && !other);
   if (!slope || (value && !other)) return;
@@ -637,18 +577,17 @@ ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint3
 #endif
 }
 
-/* Adds a finished plane to the grid, or to the parts that a left neighbour wants apart. */
-static inline void scatter_plane_end(struct grid *g, int32_t plane, enum node_field field, const double *q)
+/* The same to a block's part. */
+ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint32_t end, double *corner,
+                                double *other, int support, bool value, bool slope)
 {
-  const int32_t first = g->plane_foot[plane], count = g->plane_foot[plane + 1] - first;
-  for (int a = 0; a < g->geometry.support; a++) {
-    double *target = grid_target(g, field, plane, a);
-    for (int32_t f = 0; f < count; f++) {
-      double *tile = target + (int64_t)g->foot_tile[(first + f) * MAX_SUPPORT + a] * TILE_DOUBLES;
-      const double *from = q + ((int64_t)a * count + f) * TILE_DOUBLES;
-      span_add(tile, from, TILE_DOUBLES);
-    }
-  }
+  scatter_nodes_of(rec, begin, end, corner, other, PART_STRIDE0, PART_STRIDE1, SHEET_ROW, support, value,
+                   slope);
+}
+
+static inline void part_clear(double *part)
+{
+  vd_clear(part, PART_DOUBLES);
 }
 
 /* --- gather
@@ -656,7 +595,7 @@ static inline void scatter_plane_end(struct grid *g, int32_t plane, enum node_fi
 
 /* Gathering with two lanes has the nodes of a row channel by channel, [channel][z] in place of [z][channel]:
  * a register holds two z-neighbours, and the channel that a velocity does not have costs nothing. */
-static inline void span_copy(double *to, int z, const double *from, int count)
+static inline void row_copy(double *to, int z, const double *from, int count)
 {
 #if defined __AVX2__
   memcpy(to + 4 * z, from, (size_t)count * 4 * sizeof(double));
@@ -664,40 +603,63 @@ static inline void span_copy(double *to, int z, const double *from, int count)
   for (int k = 0; k < 4 * count; k += 8, z += 2)
     for (int c = 0; c < 4; c += 2) {
       const vd first = vd_load(from + k + c), second = vd_load(from + k + 4 + c);
-      vd_store(to + c * SPAN_NODES + z, __builtin_shufflevector(first, second, 0, 2));
-      vd_store(to + (c + 1) * SPAN_NODES + z, __builtin_shufflevector(first, second, 1, 3));
+      vd_store(to + c * ROW_NODES + z, __builtin_shufflevector(first, second, 0, 2));
+      vd_store(to + (c + 1) * ROW_NODES + z, __builtin_shufflevector(first, second, 1, 3));
     }
 #endif
 }
 
-/* What gather_cell() takes as the corner of a cell whose first node along z is the z-th. */
-static inline const double *span_corner(const struct span *span, int z)
+/* Where the stencils of a block's cells are: nodes [low, high) along axes 0 and 1 of the block's 7 x 7. */
+struct block_extent {
+  int low[2], high[2];
+};
+
+static inline struct block_extent block_extent(const struct grid *g, const struct block_set *set,
+                                               const uint64_t *cells, int32_t block)
 {
-  return span->node[0][0] + (LANES == 2 ? z : 4 * z);
+  const int32_t begin = set->first[block], end = set->first[block + 1];
+  struct block_extent e = {{grid_place_x(cells[begin]), PART_Y}, {grid_place_x(cells[end - 1]), 0}};
+  for (int32_t c = begin; c < end; c++) {
+    const int y = grid_place_y(cells[c]);
+    if (y < e.low[1]) e.low[1] = y;
+    if (y > e.high[1]) e.high[1] = y;
+  }
+  for (int a = 0; a < 2; a++) e.high[a] += g->geometry.support;
+  return e;
 }
 
-/* Loads the nodes that a run's cells touch, to gather from. Entries outside the footprint are not read by any
- * of its cells and become zero. */
-ALWAYS_INLINE void span_load(struct span *span, const struct grid *g, int32_t plane, int32_t cell,
-                             const double *field)
+/* The tiles of a block's nodes on its node plane x, by (dy, dz); NULL: it is not there. */
+static inline void block_tiles(const struct block_set *set, int32_t block, int x, const double *field,
+                               const double *tile[4])
 {
-  const int support = g->geometry.support;
-  const int32_t y = g->cell_y[cell], first = g->plane_foot[plane];
-  const int32_t *foot = &g->block_foot[4 * g->cell_block[cell]];
-  for (int a = 0; a < support; a++)
-    for (int b = 0; b < support; b++) {
-      static const double none[4 * 4];
-      double *node = span->node[MAX_SUPPORT * a + b][0];
-      const int dy = (y % TILE_Y + b) / TILE_Y, row = (y + b) % TILE_Y;
-      const int64_t tile = g->foot_tile[(first + foot[2 * dy]) * MAX_SUPPORT + a];
-      span_copy(node, 0, field + tile * TILE_DOUBLES + row * TILE_Z * 4, TILE_Z);
-      if (foot[2 * dy + 1] < 0) {
-        span_copy(node, TILE_Z, none, 4);
-        continue;
-      }
-      const int64_t next = g->foot_tile[(first + foot[2 * dy + 1]) * MAX_SUPPORT + a];
-      span_copy(node, TILE_Z, field + next * TILE_DOUBLES + row * TILE_Z * 4, 4);
+  const int32_t *brick = set->brick + 8 * (int64_t)block + x / BLOCK_X * 4;
+  for (int k = 0; k < 4; k++)
+    tile[k] = brick[k] < 0 ? NULL : field + ((int64_t)brick[k] * BRICK_TILES + x % BLOCK_X) * TILE_DOUBLES;
+}
+
+/* Copies the nodes that a block's cells touch, to gather from. Those that are not there become zero. */
+ALWAYS_INLINE void block_load(double *nodes, const struct grid *g, int32_t block, const double *field)
+{
+  static const double none[TILE_Z * 4];
+  const struct block_extent e = block_extent(g, &g->blocks, g->cell_key, block);
+  for (int x = e.low[0]; x < e.high[0]; x++) {
+    const double *tile[4];
+    block_tiles(&g->blocks, block, x, field, tile);
+    for (int y = e.low[1]; y < e.high[1]; y++) {
+      const double *const *from = tile + y / BLOCK_Y * 2;
+      const int row = y % BLOCK_Y * TILE_Z * 4;
+      double *to = nodes + x * NODES_X + y * NODES_Y;
+      row_copy(to, 0, from[0] ? from[0] + row : none, TILE_Z);
+      row_copy(to, TILE_Z, from[1] ? from[1] + row : none, ROW_NODES - TILE_Z);
     }
+  }
+}
+
+/* What gather_cell() takes as the corner of a cell. */
+static inline const double *block_corner(const double *nodes, uint64_t cell)
+{
+  return nodes + grid_place_x(cell) * NODES_X + grid_place_y(cell) * NODES_Y +
+         (LANES == 2 ? 1 : 4) * grid_place_z(cell);
 }
 
 /* Gathers for the particles [begin, end) of `rec`, those of one cell, from its nodes, as scatter_cell().
@@ -798,7 +760,7 @@ ALWAYS_INLINE void gather_channels(const struct records *rec, uint32_t begin, ui
     for (int c = first; c < 4; c++) {
       vd sum[4];
       for (int q = 0; q < 2; q++) {
-        const int at = c * SPAN_NODES + 2 * q;
+        const int at = c * ROW_NODES + 2 * q;
         vd row[MAX_SUPPORT] = {vd_set(0.0)}, row_x[MAX_SUPPORT] = {vd_set(0.0)};
         gather_slopes(x, corner + at, stride0, stride1, support, row, row_x);
         const vd line = gather_line(y, row, support), line_x = gather_line(y, row_x, support),
@@ -821,12 +783,11 @@ ALWAYS_INLINE void gather_channels(const struct records *rec, uint32_t begin, ui
 
 #endif
 
-/* Of a vector field, whose channel 0 is not wanted. */
+/* Of a vector field, whose channel 0 is not wanted, from a block's nodes. */
 ALWAYS_INLINE void gather_cell(const struct records *rec, uint32_t begin, uint32_t end, const double *corner,
-                               const double *other, int64_t stride0, int64_t stride1, int support,
-                               double *out)
+                               const double *other, int support, double *out)
 {
-  gather_channels(rec, begin, end, corner, other, stride0, stride1, support, 1, out);
+  gather_channels(rec, begin, end, corner, other, NODES_X, NODES_Y, support, 1, out);
 }
 
 /* The gathered rows of a batch as lanes: channel c of part k (value, x, y, z derivative) is lanes[4 k + c].

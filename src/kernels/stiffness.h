@@ -57,30 +57,26 @@ ALWAYS_INLINE void add_squares(const struct squares *squares, int l, v4 nodes[16
   }
 }
 
-/* Adds the nodes' numbers to the scalars of the plane's tiles. */
-static void add_scalars(const struct cell_place *place, int32_t foot_count, const v4 nodes[16], double *q)
+/* Adds the nodes' numbers to the scalars of the block's part. */
+static void add_scalars(double *part, uint64_t cell, const v4 nodes[16])
 {
-  for (int b = 0; b < 4; b++) {
-    const struct cell_row row = cell_row(place, b);
-    for (int a = 0; a < 4; a++)
+  double *corner = part_corner(part, cell);
+  for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++)
       for (int c = 0; c < 4; c++) {
-        const int part = c >= row.first, z = part ? c - row.first : row.z + c;
-        if (row.foot[part] < 0) continue;
-        q[((int64_t)a * foot_count + row.foot[part]) * TILE_DOUBLES + (row.row * TILE_Z + z) * 4] +=
-            nodes[4 * a + b][c];
+        const int64_t at = STENCIL_LAYOUT == PART_SHEETS ? a * SHEET_X + c * SHEET_ROW + b
+                                                         : a * NODES_X + b * NODES_Y + 4 * c;
+        corner[at] += nodes[4 * a + b][c];
       }
-  }
 }
 
-/* Adds the diagonal of one plane of cells to the scalars of its tiles q. */
-static void add_stiffness(const struct transfer *t, struct records *rec, int32_t plane, double *q)
+/* Adds the diagonal of one block to the scalars of its part. */
+static void add_stiffness(const struct transfer *t, struct records *rec, int32_t block, double *part)
 {
   const struct grid *g = t->grid;
-  const int32_t end = g->plane_cell[plane + 1], foot_count = g->plane_foot[plane + 1] - g->plane_foot[plane];
   const enum linear linear = t->mls ? OFFSET : GRADIENT;
   const double scale = stencil_scale(&g->geometry, linear);
-  for (int32_t cell = g->plane_cell[plane]; cell < end; cell++) {
-    const struct cell_place place = cell_place(g, plane, cell);
+  for (int32_t cell = g->blocks.first[block]; cell < g->blocks.first[block + 1]; cell++) {
     const int32_t s = g->cell_start[cell], n = g->cell_start[cell + 1] - s;
     v4 nodes[16];
     for (int k = 0; k < 16; k++) nodes[k] = v4_set(0.0);
@@ -94,7 +90,7 @@ static void add_stiffness(const struct transfer *t, struct records *rec, int32_t
       square_weights(rec, vd_max(found, vd_set(0.0)) * vd_set(scale * scale), &squares);
       for (int l = 0; l < batch.count; l++) add_squares(&squares, l, nodes);
     }
-    add_scalars(&place, foot_count, nodes, q);
+    add_scalars(part, g->cell_key[cell], nodes);
   }
 }
 

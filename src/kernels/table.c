@@ -8,8 +8,10 @@ extern const struct kernels KERNEL(kernels);
 /* clang-format off */
 const struct kernels KERNEL(kernels) = {
     .name = ISA_WORD(FIRN_ISA),
-    FIRN_PLANE_KERNELS(ENTRY)
+    .layout = STENCIL_LAYOUT,
+    FIRN_BLOCK_KERNELS(ENTRY)
     FIRN_TILE_KERNELS(ENTRY)
+    ENTRY(merge)
     ENTRY(liquid_common)
     ENTRY(bare_p2g)
     ENTRY(bare_g2p)

@@ -6,13 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-static struct profile *profile_create(int axis, int32_t planes, int support)
+static struct profile *profile_create(int axis, int32_t layers, int support)
 {
   struct profile *p = mem_alloc(1, sizeof *p);
-  *p = (struct profile){.axis = axis, .planes = planes, .support = support};
-  p->particles = mem_alloc((size_t)planes, sizeof *p->particles);
-  p->cells = mem_alloc((size_t)planes, sizeof *p->cells);
-  p->tiles = mem_alloc((size_t)(planes + support - 1), sizeof *p->tiles);
+  *p = (struct profile){.axis = axis, .layers = layers, .support = support};
+  p->particles = mem_alloc((size_t)layers, sizeof *p->particles);
+  p->cells = mem_alloc((size_t)layers, sizeof *p->cells);
+  p->blocks = mem_alloc((size_t)layers, sizeof *p->blocks);
+  p->bricks = mem_alloc((size_t)layers + 1, sizeof *p->bricks);
   return p;
 }
 
@@ -21,38 +22,41 @@ void profile_destroy(struct profile **profile)
   if (!*profile) return;
   mem_free((*profile)->particles);
   mem_free((*profile)->cells);
-  mem_free((*profile)->tiles);
+  mem_free((*profile)->blocks);
+  mem_free((*profile)->bricks);
   mem_free(*profile);
   *profile = NULL;
 }
 
 static void add_up(struct profile *p)
 {
-  for (int32_t k = 0; k < p->planes; k++) {
+  for (int32_t k = 0; k < p->layers; k++) {
     p->all_particles += p->particles[k];
     p->all_cells += p->cells[k];
+    p->all_blocks += p->blocks[k];
   }
-  for (int32_t k = 0; k < p->planes + p->support - 1; k++) p->all_tiles += p->tiles[k];
-  p->nodes = (double)p->all_tiles * TILE_NODES;
+  for (int32_t k = 0; k <= p->layers; k++) p->all_bricks += p->bricks[k];
+  p->nodes = (double)p->all_bricks * BLOCK_CELLS;
 }
 
 struct profile *profile_of_sim(const struct sim *sim)
 {
   const struct grid *g = sim->mesh.grid;
-  const int shared = g->geometry.support - 1;
-  struct profile *p = profile_create(g->geometry.axis[0], sim->mesh.slabs->planes, g->geometry.support);
-  for (int32_t k = 0; k < g->planes; k++) {
-    const int32_t from = g->plane_cell[k], to = g->plane_cell[k + 1];
-    p->particles[g->first + k] = g->cell_start[to] - g->cell_start[from];
-    p->cells[g->first + k] = to - from;
+  struct profile *p = profile_create(g->geometry.axis[0], sim->mesh.slabs->layers, g->geometry.support);
+  for (int32_t k = 0; k < g->layers; k++) {
+    const int32_t from = g->layer_block[k], to = g->layer_block[k + 1], *cells = g->blocks.first;
+    p->particles[g->first + k] = g->cell_start[cells[to]] - g->cell_start[cells[from]];
+    p->cells[g->first + k] = cells[to] - cells[from];
+    p->blocks[g->first + k] = to - from;
   }
-  /* A shared node plane is counted by the right side. */
+  /* Shared bricks are counted by the right side. */
   const bool last = sim->comm.rank == sim->mesh.slabs->count - 1;
-  for (int32_t k = 0; k < g->planes + (last ? shared : 0); k++)
-    p->tiles[g->first + k] = grid_plane_tile_count(g, k);
-  comm_sum_i64(&sim->comm, p->particles, p->planes);
-  comm_sum_i64(&sim->comm, p->cells, p->planes);
-  comm_sum_i64(&sim->comm, p->tiles, p->planes + shared);
+  for (int32_t k = 0; k < g->layers + last; k++)
+    p->bricks[g->first + k] = g->layer_brick[k + 1] - g->layer_brick[k];
+  comm_sum_i64(&sim->comm, p->particles, p->layers);
+  comm_sum_i64(&sim->comm, p->cells, p->layers);
+  comm_sum_i64(&sim->comm, p->blocks, p->layers);
+  comm_sum_i64(&sim->comm, p->bricks, p->layers + 1);
   add_up(p);
   return p;
 }
@@ -60,10 +64,10 @@ struct profile *profile_of_sim(const struct sim *sim)
 /* --- from shapes
  * ------------------------------------------------------------------------------------------------- */
 
-/* The cross-section of the snow in blocks of a tile's size: which of them a cell plane touches. */
+/* The cross-section of the snow: which blocks of a layer have cells, and which bricks are reached. */
 struct section {
   int64_t first[2], count[2]; /* blocks along grid axes 1 and 2, with one more for the stencils' reach */
-  unsigned char *touched[MAX_SUPPORT]; /* footprints of the last planes, a ring */
+  unsigned char *block, *brick, *next; /* of the layer, and bricks of the one after it */
 };
 
 struct sampler {
@@ -106,9 +110,9 @@ static int slab_axis(const struct scene *s, const double lower[3], const double 
   return best;
 }
 
-static unsigned char *at(struct section *s, int ring, int64_t y, int64_t z)
+static int64_t place(const struct section *s, int64_t y, int64_t z)
 {
-  return &s->touched[ring][(y - s->first[0]) * s->count[1] + (z - s->first[1])];
+  return (y - s->first[0]) * s->count[1] + (z - s->first[1]);
 }
 
 /* Expected particles of a cell, from the distance at its centre. */
@@ -158,14 +162,19 @@ static struct block fill_block(const struct sampler *s, const struct snow_source
   return b;
 }
 
-/* The tiles that the stencils of a block reach: its own, and the next ones along both axes. */
-static void touch(struct sampler *s, int ring, int64_t y, int64_t z, const struct block *b)
+/* The block, and the bricks that the stencils of its cells on plane k reach. */
+static void touch(struct sampler *s, int32_t k, int64_t y, int64_t z, const struct block *b)
 {
+  struct section *section = &s->section;
   const int reach = s->profile->support - 1;
   if (b->last[0] < 0) return;
   const int64_t y_end = b->last[0] + reach >= TILE_Y, z_end = b->last[1] + reach >= TILE_Z;
+  section->block[place(section, y, z)] = 1;
   for (int64_t dy = 0; dy <= y_end; dy++)
-    for (int64_t dz = 0; dz <= z_end; dz++) *at(&s->section, ring, y + dy, z + dz) = 1;
+    for (int64_t dz = 0; dz <= z_end; dz++) {
+      section->brick[place(section, y + dy, z + dz)] = 1;
+      if (k % BLOCK_X + reach >= BLOCK_X) section->next[place(section, y + dy, z + dz)] = 1;
+    }
 }
 
 /* Particles of a full cell, whose edge is h as the scene has it: refinement keeps them. */
@@ -175,14 +184,12 @@ static double density_of(const struct snow_source *source, double h)
   return (double)source->count * h * h * h / shape_volume(&source->shape);
 }
 
-/* One cell plane: its particles and cells, and the blocks that its stencils touch into the ring. */
+/* One cell plane. */
 static void sample_plane(struct sampler *s, int32_t k)
 {
   struct section *section = &s->section;
-  const int ring = k % MAX_SUPPORT;
   const double plane = s->scene->lower[s->axis[0]] + s->h * ((double)k + 0.5);
   double particles = 0.0, cells = 0.0;
-  memset(section->touched[ring], 0, (size_t)(section->count[0] * section->count[1]));
   for (int n = 0; n < scene_own_snow(s->scene); n++) {
     const struct snow_source *source = &s->scene->snow[n];
     double low[3], high[3];
@@ -194,28 +201,34 @@ static void sample_plane(struct sampler *s, int32_t k)
         const struct block b = fill_block(s, source, plane, y, z, per_cell);
         particles += per_cell * b.volume;
         cells += b.cells;
-        touch(s, ring, y, z, &b);
+        touch(s, k, y, z, &b);
       }
   }
-  s->profile->particles[k] = (int64_t)llround(particles);
-  s->profile->cells[k] = (int64_t)llround(cells);
+  s->profile->particles[k / BLOCK_X] += (int64_t)llround(particles);
+  s->profile->cells[k / BLOCK_X] += (int64_t)llround(cells);
 }
 
-/* A node plane has the tiles that any of the cell planes before it reach. */
-static void count_tiles(struct sampler *s, int32_t node_plane)
+static int64_t count_set(const unsigned char *set, int64_t count)
+{
+  int64_t found = 0;
+  for (int64_t b = 0; b < count; b++) found += set[b];
+  return found;
+}
+
+/* One layer, whose bricks the layer before it reached in part. */
+static void sample_layer(struct sampler *s, int32_t layer)
 {
   struct section *section = &s->section;
-  const int64_t blocks = section->count[0] * section->count[1];
-  int64_t count = 0;
-  for (int64_t b = 0; b < blocks; b++) {
-    unsigned char any = 0;
-    for (int back = 0; back < s->profile->support; back++) {
-      const int32_t k = node_plane - back;
-      if (k >= 0 && k < s->planes) any |= section->touched[k % MAX_SUPPORT][b];
-    }
-    count += any;
-  }
-  s->profile->tiles[node_plane] += count;
+  const int64_t count = section->count[0] * section->count[1];
+  unsigned char *reached = section->next;
+  section->next = section->brick;
+  section->brick = reached;
+  memset(section->next, 0, (size_t)count);
+  memset(section->block, 0, (size_t)count);
+  for (int32_t k = layer * BLOCK_X; k < (layer + 1) * BLOCK_X && k < s->planes; k++) sample_plane(s, k);
+  s->profile->blocks[layer] = count_set(section->block, count);
+  s->profile->bricks[layer] = count_set(section->brick, count);
+  s->profile->bricks[layer + 1] = count_set(section->next, count); /* unless the next layer has more */
 }
 
 static void look_through_window(struct sampler *s)
@@ -242,19 +255,22 @@ static void make_section(struct sampler *s, const double lower[3], const double 
     s->section.first[a] = (int64_t)floor(from / (double)size[a]);
     s->section.count[a] = (int64_t)ceil(to / (double)size[a]) - s->section.first[a] + 1;
   }
-  for (int k = 0; k < MAX_SUPPORT; k++)
-    s->section.touched[k] = mem_alloc((size_t)(s->section.count[0] * s->section.count[1]), 1);
+  const size_t blocks = (size_t)(s->section.count[0] * s->section.count[1]);
+  s->section.block = mem_alloc(blocks, 1);
+  s->section.brick = mem_alloc(blocks, 1);
+  s->section.next = mem_alloc(blocks, 1);
 }
 
 /* Stencils that reach from one copy to the next are taken as if they did not. */
 struct profile *profile_repeat(const struct profile *one, int copies)
 {
-  struct profile *p = profile_create(one->axis, one->planes * copies, one->support);
+  struct profile *p = profile_create(one->axis, one->layers * copies, one->support);
   for (int c = 0; c < copies; c++) {
-    memcpy(p->particles + c * one->planes, one->particles, (size_t)one->planes * sizeof *p->particles);
-    memcpy(p->cells + c * one->planes, one->cells, (size_t)one->planes * sizeof *p->cells);
-    memcpy(p->tiles + c * one->planes, one->tiles,
-           (size_t)(one->planes + one->support - 1) * sizeof *p->tiles);
+    const size_t bytes = (size_t)one->layers * sizeof(int64_t);
+    memcpy(p->particles + c * one->layers, one->particles, bytes);
+    memcpy(p->cells + c * one->layers, one->cells, bytes);
+    memcpy(p->blocks + c * one->layers, one->blocks, bytes);
+    memcpy(p->bricks + c * one->layers, one->bricks, bytes + sizeof(int64_t));
   }
   add_up(p);
   return p;
@@ -268,16 +284,14 @@ struct profile *profile_of_scene(const struct scene *scene, double refine)
   const int axis = any ? slab_axis(scene, lower, upper) : 0;
   for (int a = 0; a < 3; a++) s.axis[a] = (axis + a) % 3;
   s.planes = (int32_t)ceil((double)(scene->cells[axis] / scene->copies) * refine);
-  s.profile = profile_create(axis, s.planes, scene->kernel == KERNEL_CUBIC ? 4 : 3);
+  s.profile = profile_create(axis, s.planes / BLOCK_X + 1, scene->kernel == KERNEL_CUBIC ? 4 : 3);
   if (any) {
     look_through_window(&s);
     make_section(&s, lower, upper);
-    for (int32_t k = 0; k < s.planes; k++) {
-      sample_plane(&s, k);
-      count_tiles(&s, k);
-    }
-    for (int32_t k = s.planes; k < s.planes + s.profile->support - 1; k++) count_tiles(&s, k);
-    for (int k = 0; k < MAX_SUPPORT; k++) mem_free(s.section.touched[k]);
+    for (int32_t layer = 0; layer < s.profile->layers; layer++) sample_layer(&s, layer);
+    mem_free(s.section.block);
+    mem_free(s.section.brick);
+    mem_free(s.section.next);
   }
   add_up(s.profile);
   if (scene->copies == 1) return s.profile;

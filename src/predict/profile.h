@@ -1,9 +1,9 @@
-/* What the planes of a scene hold, along the slab axis: all that its cuts, its messages and its work depend
+/* What the layers of a scene hold, along the slab axis: all that its cuts, its messages and its work depend
  * on.
  *
  * From a simulation it is exact. From the scene's shapes it is an estimate, made without any particle, so
- * that a scene far beyond this machine can be looked at: cells are sampled at their centres, tiles follow
- * from the cells as grid.h has it. */
+ * that a scene far beyond this machine can be looked at: cells are sampled at their centres, blocks and bricks
+ * follow from the cells as grid.h has it. */
 #ifndef FIRN_PROFILE_H
 #define FIRN_PROFILE_H
 
@@ -14,12 +14,12 @@
 
 struct profile {
   int axis;       /* of the slabs, in the world */
-  int32_t planes; /* of cells, along the whole domain */
+  int32_t layers; /* of blocks, along the whole domain */
   int support;
-  int64_t *particles, *cells; /* [planes] */
-  int64_t *tiles;             /* [planes + support - 1] active ones of each node plane */
-  int64_t all_particles, all_cells, all_tiles;
-  double nodes; /* active ones: those in the tiles */
+  int64_t *particles, *cells, *blocks; /* [layers] */
+  int64_t *bricks;                     /* [layers + 1] */
+  int64_t all_particles, all_cells, all_blocks, all_bricks;
+  double nodes; /* active ones: those in the bricks */
 };
 
 /* refine: cells a cell's edge is cut into; particles grow as its cube. Snow from files is left out. */

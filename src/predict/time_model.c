@@ -24,7 +24,7 @@ static const struct model_link inside = {"memory", "shared memory", 0.5e-6, 5e9}
 static const double bytes_a_particle = 290.0, bytes_a_node = 210.0;
 static const double field_bytes_a_node = 32.0; /* four doubles */
 
-static const double tile_bytes = TILE_DOUBLES * sizeof(double), sum_bytes = EXACT_LIMBS * sizeof(int64_t);
+static const double cut_bytes_a_brick = SHARED_PLANES * TILE_DOUBLES * sizeof(double), sum_bytes = EXACT_LIMBS * sizeof(int64_t);
 
 const struct model_link *model_find_link(const char *name)
 {
@@ -101,97 +101,71 @@ static struct talk talk_of(const struct network *network, const struct model_lin
  * ---------------------------------------------------------------------------------------- */
 
 struct share { /* of a slab, or of a thread of it */
-  double particles, cells, tiles;
+  double particles, cells, blocks, bricks;
 };
 
 static double units(const struct cost *cost, const struct share *s)
 {
   return (double)cost->particle * s->particles + (double)cost->cell * s->cells +
-         (double)cost->tile * s->tiles;
+         (double)cost->block * s->blocks + (double)cost->brick * s->bricks;
 }
 
-static struct share planes_share(const struct profile *p, int32_t from, int32_t to)
+/* Layers [from, to) of blocks, without bricks. */
+static struct share layers_share(const struct profile *p, int32_t from, int32_t to)
 {
   struct share s = {0};
   for (int32_t k = from; k < to; k++) {
     s.particles += (double)p->particles[k];
     s.cells += (double)p->cells[k];
+    s.blocks += (double)p->blocks[k];
   }
   return s;
 }
 
-static double tiles_between(const struct profile *p, int32_t from, int32_t to)
+static double bricks_between(const struct profile *p, int32_t from, int32_t to)
 {
-  double tiles = 0.0;
-  for (int32_t k = from; k < to && k < p->planes + p->support - 1; k++) tiles += (double)p->tiles[k];
-  return tiles;
-}
-
-static struct cost cost_of(double products)
-{
-  const int64_t n = (int64_t)llround(products);
-  return (struct cost){step_cost.particle + n * product_cost.particle, step_cost.cell + n * product_cost.cell,
-                       step_cost.tile + n * product_cost.tile};
+  double bricks = 0.0;
+  for (int32_t k = from; k < to && k <= p->layers; k++) bricks += (double)p->bricks[k];
+  return bricks;
 }
 
 struct slabs *model_cuts(const struct profile *p, int ranks, double products)
 {
-  const struct cost cost = cost_of(products);
-  const int32_t shared = p->support - 1;
-  int64_t *weight = mem_alloc((size_t)p->planes, sizeof *weight),
-          *beyond = mem_alloc((size_t)p->planes + 1, sizeof *beyond);
-  for (int32_t k = 0; k < p->planes; k++)
-    weight[k] = cost.particle * p->particles[k] + cost.cell * p->cells[k] + cost.tile * p->tiles[k];
-  for (int32_t cut = 0; cut <= p->planes; cut++)
-    for (int32_t k = 0; k < shared; k++) beyond[cut] += cost.tile * p->tiles[cut + k];
-  struct slabs *slabs = slabs_create(ranks, p->planes, (struct slab_work){weight, beyond});
+  const struct cost cost = cost_of((int64_t)llround(products));
+  int64_t *weight = mem_alloc((size_t)p->layers, sizeof *weight),
+          *beyond = mem_alloc((size_t)p->layers + 1, sizeof *beyond);
+  for (int32_t k = 0; k < p->layers; k++)
+    weight[k] = cost_units(&cost, &(struct cost_count){p->particles[k], p->cells[k], p->blocks[k], p->bricks[k]});
+  for (int32_t cut = 0; cut <= p->layers; cut++) beyond[cut] = cost.brick * p->bricks[cut];
+  struct slabs *slabs = slabs_create(ranks, p->layers, (struct slab_work){weight, beyond});
   mem_free(weight);
   mem_free(beyond);
   return slabs;
 }
 
-/* The busiest thread of a slab: planes are shared out as settle.c does, tiles evenly. */
-static struct share thread_share(const struct profile *p, int32_t from, int32_t to, int threads,
-                                 double products, double tiles, int *busy)
+/* The busiest thread of a slab. Threads take block after block, so they end at most a block apart: on average
+ * half of one. */
+static struct share thread_share(struct share whole, int threads, int *busy)
 {
-  struct share whole = planes_share(p, from, to), most = {0};
-  *busy = 1;
-  whole.tiles = tiles / threads;
-  if (threads == 1 || to - from < 2 * SLAB_LEAST) return whole;
-  const struct cost cost = cost_of(products);
-  int64_t *weight = mem_alloc((size_t)(to - from), sizeof *weight);
-  for (int32_t k = from; k < to; k++)
-    weight[k - from] = cost.particle * p->particles[k] + cost.cell * p->cells[k];
-  struct slabs *chunks = slabs_create(threads, to - from, (struct slab_work){.weight = weight});
-  for (int c = 0; c < chunks->count; c++) {
-    const struct share s = planes_share(p, from + chunks->cut[c], from + chunks->cut[c + 1]);
-    if (units(&cost, &s) > units(&cost, &most)) most = s;
-  }
-  *busy = chunks->count;
-  slabs_destroy(&chunks);
-  mem_free(weight);
-  most.tiles = whole.tiles;
-  return most;
+  const double one = whole.blocks > 0.0 ? 1.0 / whole.blocks : 0.0;
+  double part = threads == 1 ? 1.0 : 1.0 / threads + 0.5 * one * (threads - 1) / threads;
+  if (part < one) part = one;
+  if (part > 1.0) part = 1.0;
+  *busy = whole.blocks < threads ? (whole.blocks < 1.0 ? 1 : (int)whole.blocks) : threads;
+  return (struct share){whole.particles * part, whole.cells * part, whole.blocks * part, whole.bricks * part};
 }
 
-/* Bytes of one field at a cut: the larger of the two ways, the parts that go to the left. */
+/* Bytes of one field at a cut, each way. */
 static double cut_bytes(const struct profile *p, int32_t cut)
 {
-  double bytes = 0.0;
-  for (int k = 0; k < p->support - 1; k++) bytes += (k + 1) * (double)p->tiles[cut + k] * tile_bytes;
-  return bytes;
-}
-
-static double chain_bytes(const struct profile *p, int32_t cut)
-{
-  return tiles_between(p, cut, cut + p->support - 1) * tile_bytes;
+  return (double)p->bricks[cut] * cut_bytes_a_brick;
 }
 
 double model_sent(const struct profile *p, const struct slabs *slabs, int r)
 {
   double bytes = 0.0;
   if (r > 0) bytes += cut_bytes(p, slabs->cut[r]);
-  if (r + 1 < slabs->count) bytes += chain_bytes(p, slabs->cut[r + 1]);
+  if (r + 1 < slabs->count) bytes += cut_bytes(p, slabs->cut[r + 1]);
   return bytes;
 }
 
@@ -205,14 +179,12 @@ struct rank_time {
   int busy;
 };
 
-/* Work while an exchange is under way: all planes but those that neighbours wait for. */
+/* Work while an exchange is under way: all blocks but those that neighbours wait for, on one thread. */
 static double hidden_units(const struct profile *p, const struct model_case *c, int32_t from, int32_t to,
                            bool left, bool right, const struct cost *cost)
 {
-  if (c->threads > 1 && right) return 0.0; /* crew.c: nothing goes to the right before all is done */
-  if (to - from < 2 * SLAB_LEAST) return 0.0;
-  const struct share s = planes_share(p, left ? from + p->support : from, right ? to - SLAB_LEAST : to);
-  return units(cost, &s);
+  const struct share s = layers_share(p, from + left, to - right > from + left ? to - right : from + left);
+  return units(cost, &s) / c->threads;
 }
 
 static struct rank_time rank_time(const struct profile *p, const struct model_speed *speed,
@@ -222,11 +194,10 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
   const int32_t from = slabs->cut[r], to = slabs->cut[r + 1];
   const bool left = r > 0, right = r + 1 < slabs->count;
   const double products = c->implicit ? c->iterations + 2.0 + (c->pipelined ? 1.0 : 0.0) : 0.0;
-  const double tiles = tiles_between(p, from, to + p->support - 1);
-  struct share whole = planes_share(p, from, to);
-  whole.tiles = tiles;
+  struct share whole = layers_share(p, from, to);
+  whole.bricks = bricks_between(p, from, to + 1);
   struct rank_time t = {0};
-  const struct share thread = thread_share(p, from, to, c->threads, products, tiles, &t.busy);
+  const struct share thread = thread_share(whole, c->threads, &t.busy);
   t.step = speed->parallel * units(&step_cost, &thread);
   t.serial = speed->serial * units(&step_cost, &whole);
   t.product = speed->product * units(&product_cost, &thread);
@@ -239,14 +210,15 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
                  twice = once + (fields - 1) * bytes * curve_slope(&talk->exchange);
     t.step_exchange =
         fmax(0.0, twice - speed->parallel * hidden_units(p, c, from, to, left, right, &step_cost));
-    t.step_exchange += 2.0 * curve_at(&talk->exchange, 8.0 * tiles / (to - from)); /* tile lists, particles */
+    t.step_exchange += 2.0 * curve_at(&talk->exchange, 8.0 * fmax(left ? (double)p->bricks[from] : 0.0, right ? (double)p->bricks[to] : 0.0)); /* lists of bricks,
+                                                                                      particles */
     t.product_exchange =
         fmax(0.0, once - speed->product * hidden_units(p, c, from, to, left, right, &product_cost));
   }
   t.bytes = model_sent(p, slabs, r) * (fields + products);
   t.messages = sides * (fields + products + 2.0);
   t.memory = SCENE_PROCESS_BYTES + bytes_a_particle * whole.particles +
-             (bytes_a_node + (2 * c->pipelined + c->gap) * field_bytes_a_node) * tiles * TILE_NODES;
+             (bytes_a_node + (2 * c->pipelined + c->gap) * field_bytes_a_node) * whole.bricks * BLOCK_CELLS;
   return t;
 }
 
@@ -256,7 +228,7 @@ static double step_sums(const struct profile *p, const struct model_case *c, con
 {
   return curve_at(&talk->sum, 6.0 * 8.0) + curve_at(&talk->sum, 11.0 * sum_bytes) +
          (c->jacobi ? curve_at(&talk->sum, 2.0 * sum_bytes) + curve_at(&talk->sum, 4.0 * sum_bytes) : 0.0) +
-         curve_at(&talk->sum, 8.0 * (2.0 * p->planes + p->support - 1)) / (double)balance_interval(p->planes);
+         curve_at(&talk->sum, 8.0 * (2.0 * p->layers + 1.0)) / (double)balance_interval(p->layers);
 }
 
 void model_predict(const struct profile *p, const struct model_speed *speed, const struct network *network,
@@ -291,7 +263,7 @@ void model_predict(const struct profile *p, const struct model_speed *speed, con
   out->sums = alone ? 0.0 : step_sums(p, c, &talk) + solver_sums * sum;
   out->step = most_step + products * most_product + out->sums;
   out->exchange = out->step - out->work - out->sums;
-  const struct share all = {(double)p->all_particles, (double)p->all_cells, (double)p->all_tiles};
+  const struct share all = {(double)p->all_particles, (double)p->all_cells, (double)p->all_blocks, (double)p->all_bricks};
   units_all = (speed->parallel + speed->serial) * units(&step_cost, &all) +
               products * speed->product * units(&product_cost, &all);
   out->ideal = units_all / ((double)c->ranks * c->threads);

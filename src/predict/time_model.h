@@ -1,6 +1,6 @@
 /* How long a step takes on so many ranks and threads of a machine, before anybody waits for it in a queue.
  *
- * The work is counted (sim/cost.h) from the planes of the scene (profile.h), cut as the program cuts them;
+ * The work is counted (sim/cost.h) from the layers of the scene (profile.h), cut as the program cuts them;
  * its speed is measured on a few steps. Messages and bytes are counted too, and what they take is measured or
  * known for the network. A step takes as long as the busiest rank's work, its exchanges as far as no work
  * hides them, and the sums over all ranks. docs/model.md has the formulas and how well they hold. */
@@ -57,7 +57,7 @@ struct model_case model_case_of(const struct scene *scene, const struct model_sp
 
 struct model_time {
   int slabs;        /* ranks that have one */
-  int busy_threads; /* of the busiest rank: those that have planes */
+  int busy_threads; /* of the busiest rank: those that have blocks */
   double step;      /* s */
   double work;      /* s of the busiest rank's work, of which `serial` on one thread */
   double serial;

@@ -13,32 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double units_of(const struct cost *cost, double particles, double cells, double tiles)
-{
-  return (double)cost->particle * particles + (double)cost->cell * cells + (double)cost->tile * tiles;
-}
-
-/* Units of the busiest thread of this rank, as time_model.c counts them. */
+/* Units of a thread's work in a step and in a product, and of all. */
 static void count_units(const struct sim *sim, double *step, double *product, double *whole)
 {
   const struct grid *g = sim->mesh.grid;
-  double most = -1.0;
-  const double tiles = (double)g->tile_count / sim->crew.size;
-  for (int c = 0; c < g->chunk_count; c++) {
-    int32_t from = g->chunk[c], to = g->chunk[c + 1];
-    if (sim->crew.size == 1) { /* a single thread has all chunks */
-      from = 0;
-      to = g->planes;
-    }
-    const double cells = g->plane_cell[to] - g->plane_cell[from];
-    const double particles = g->cell_start[g->plane_cell[to]] - g->cell_start[g->plane_cell[from]];
-    const double units = units_of(&step_cost, particles, cells, 0.0);
-    if (units <= most) continue;
-    most = units;
-    *step = units_of(&step_cost, particles, cells, tiles);
-    *product = units_of(&product_cost, particles, cells, tiles);
-  }
-  *whole = units_of(&step_cost, sim->p->count, g->cell_count, g->tile_count);
+  const struct cost_count count = {sim->p->count, g->cell_count, g->blocks.count, g->brick_count};
+  *whole = (double)cost_units(&step_cost, &count);
+  *step = *whole / g->threads;
+  *product = (double)cost_units(&product_cost, &count) / g->threads;
 }
 
 struct sums {

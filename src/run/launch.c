@@ -62,9 +62,9 @@ int launch_threads(int asked)
   if (asked > 0 || !variable || !*variable) return asked;
   char *end;
   const long first = strtol(variable, &end, 10);
-  const int count = (*end && *end != ',') || first < 1 || first > MAX_CHUNKS ? 0 : (int)first;
+  const int count = (*end && *end != ',') || first < 1 || first > MAX_THREADS ? 0 : (int)first;
   if (!count)
-    log_warn("OMP_NUM_THREADS is \"%s\", not a number from 1 to %d: ignored", variable, MAX_CHUNKS);
+    log_warn("OMP_NUM_THREADS is \"%s\", not a number from 1 to %d: ignored", variable, MAX_THREADS);
   else
     log_info("OMP_NUM_THREADS asks for %d thread%s a rank", count, count == 1 ? "" : "s");
   return count;

@@ -1,27 +1,24 @@
 /* Cores that get no work, in one line: a user who pays for them must not have to look for it in a profile. */
 #include "base/log.h"
-#include "decomposition/slabs.h"
 #include "run/run.h"
 #include "sim/settle.h"
 
 #include <stdio.h>
 
 /* Threads of all ranks, by what they lack. */
-enum { THREADS, LACK_PARTICLES, LACK_PLANES, LACK_SNOW, COUNTS };
+enum { THREADS, LACK_PARTICLES, LACK_BLOCKS, LACK_SNOW, COUNTS };
 
 static void count_threads(const struct sim *sim, int64_t counts[COUNTS])
 {
   const int threads = sim->crew.size, worth = sim_worthwhile(sim);
-  /* A single thread may have two chunks. */
-  const int busy =
-      threads == 1 || worth == 1 || sim->mesh.grid->chunk_count < 1 ? 1 : sim->mesh.grid->chunk_count;
+  const int busy = sim->mesh.grid->blocks.count < worth ? sim->mesh.grid->blocks.count : worth;
   counts[THREADS] = threads;
   if (sim->p->count == 0) {
     counts[LACK_SNOW] = threads;
     return;
   }
   counts[LACK_PARTICLES] = threads - worth;
-  counts[LACK_PLANES] = busy < worth ? worth - busy : 0;
+  counts[LACK_BLOCKS] = worth - busy;
 }
 
 void run_log_idle(const struct run *run)
@@ -31,19 +28,19 @@ void run_log_idle(const struct run *run)
   int used = 0;
   count_threads(run->sim, n);
   comm_sum_i64(&run->comm, n, COUNTS);
-  const int64_t idle = n[LACK_PARTICLES] + n[LACK_PLANES] + n[LACK_SNOW];
+  const int64_t idle = n[LACK_PARTICLES] + n[LACK_BLOCKS] + n[LACK_SNOW];
   if (idle == 0 || run->sim->totals.particles == 0) return;
   if (n[LACK_PARTICLES] > 0)
     used +=
         snprintf(text + used, sizeof text - (size_t)used,
                  "; %lld for want of particles (%d are worth a thread: use fewer cores, or give --threads)",
                  (long long)n[LACK_PARTICLES], (int)run->comm.thread_least);
-  if (n[LACK_PLANES] > 0)
+  if (n[LACK_BLOCKS] > 0)
     used +=
         snprintf(text + used, sizeof text - (size_t)used,
-                 "; %lld for want of planes (a thread takes at least %d of its rank's: use fewer threads, or "
-                 "smaller cells)",
-                 (long long)n[LACK_PLANES], SLAB_LEAST);
+                 "; %lld for want of blocks (a thread takes at least one of %d x %d x %d cells: use fewer "
+                 "threads, or smaller cells)",
+                 (long long)n[LACK_BLOCKS], BLOCK_X, BLOCK_Y, BLOCK_Z);
   if (n[LACK_SNOW] > 0)
     snprintf(text + used, sizeof text - (size_t)used, "; %lld on ranks without snow (use fewer ranks)",
              (long long)n[LACK_SNOW]);

@@ -1,7 +1,7 @@
 /* Cuts that follow the snow.
  *
- * The work of a slab is counted: its particles, its cells and the tiles of all node planes it holds, those it
- * shares included, which both sides update. What cuts cost is then known exactly before they are taken, the
+ * The work of a slab is counted: its particles, its cells, its blocks and all bricks it holds, those it shares
+ * included, which both sides update. What cuts cost is then known exactly before they are taken, the
  * same on every rank and in every run. */
 #include "sim/balance.h"
 #include "base/memory.h"
@@ -17,61 +17,56 @@ static struct cost cost_now(const struct sim *sim)
 {
   const int passes = sim->report.passes > 1 ? sim->report.passes : 1;
   const bool solves = sim->scene->beta > 0.0 || sim->heat.count;
-  const int64_t products = solves ? sim->report.iterations + 2 * passes : 0;
-  return (struct cost){step_cost.particle + products * product_cost.particle,
-                       step_cost.cell + products * product_cost.cell,
-                       step_cost.tile + products * product_cost.tile};
+  return cost_of(solves ? sim->report.iterations + 2 * passes : 0);
 }
 
-static int64_t plane_work(const struct grid *g, int32_t plane, const struct cost *cost)
+int64_t sim_layer_work(const struct sim *sim, int32_t layer)
 {
-  const int32_t from = g->plane_cell[plane], to = g->plane_cell[plane + 1];
-  return cost->particle * (g->cell_start[to] - g->cell_start[from]) + cost->cell * (to - from);
-}
-
-int64_t sim_plane_work(const struct sim *sim, int32_t plane)
-{
+  const struct grid *g = sim->mesh.grid;
+  const int32_t from = g->layer_block[layer], to = g->layer_block[layer + 1],
+                *cells = g->blocks.first;
   const struct cost cost = cost_now(sim);
-  return plane_work(sim->mesh.grid, plane, &cost);
+  const struct cost_count count = {.particles = g->cell_start[cells[to]] - g->cell_start[cells[from]],
+                                   .cells = cells[to] - cells[from],
+                                   .blocks = to - from};
+  return cost_units(&cost, &count);
 }
 
 int64_t sim_work(const struct sim *sim)
 {
   const struct grid *g = sim->mesh.grid;
   const struct cost cost = cost_now(sim);
-  return cost.particle * sim->p->count + cost.cell * g->cell_count + cost.tile * g->tile_count;
+  const struct cost_count count = {sim->p->count, g->cell_count, g->blocks.count, g->brick_count};
+  return cost_units(&cost, &count);
 }
 
-/* Work of every plane of the domain, known to all ranks. */
-struct plane_work {
-  int64_t *weight; /* [planes] of cell planes, with the node plane that each begins at */
-  int64_t *nodes;  /* [planes + shared] of node planes, behind weight in memory */
-  int64_t *beyond; /* [planes + 1] what a slab that ends at a cut does on node planes past it */
+/* Work of every layer of the domain, known to all ranks. */
+struct layer_work {
+  int64_t *weight; /* [layers] of blocks, with the bricks of the same layer */
+  int64_t *beyond; /* [layers + 1] of the bricks that a slab that ends at a cut has past it */
 };
 
-static void measure_planes(const struct sim *sim, struct plane_work *work)
+static void measure_layers(const struct sim *sim, struct layer_work *work)
 {
   const struct grid *g = sim->mesh.grid;
   const struct cost cost = cost_now(sim);
-  const int32_t planes = sim->mesh.slabs->planes, shared = g->geometry.support - 1;
-  work->weight = mem_alloc((size_t)(2 * planes + shared), sizeof *work->weight);
-  work->nodes = work->weight + planes;
-  work->beyond = mem_alloc((size_t)planes + 1, sizeof *work->beyond);
-  /* A shared node plane is counted by the right side, those after the last cell plane by the last slab. */
-  const int32_t held = g->planes + (sim->comm.rank == sim->mesh.slabs->count - 1 ? shared : 0);
-  for (int32_t k = 0; k < held; k++) work->nodes[g->first + k] = cost.tile * grid_plane_tile_count(g, k);
-  for (int32_t k = 0; k < g->planes; k++)
-    work->weight[g->first + k] = plane_work(g, k, &cost) + work->nodes[g->first + k];
-  comm_sum_i64(&sim->comm, work->weight, 2 * planes + shared);
-  for (int32_t cut = 0; cut <= planes; cut++)
-    for (int32_t k = 0; k < shared; k++) work->beyond[cut] += work->nodes[cut + k];
+  const int32_t layers = sim->mesh.slabs->layers;
+  work->weight = mem_alloc(2 * (size_t)layers + 1, sizeof *work->weight);
+  work->beyond = work->weight + layers;
+  /* Shared bricks are counted by the right side, those after the last layer of blocks by the last slab. */
+  const int32_t held = g->layers + (sim->comm.rank == sim->mesh.slabs->count - 1 ? 1 : 0);
+  for (int32_t k = 0; k < held; k++)
+    work->beyond[g->first + k] = cost.brick * (g->layer_brick[k + 1] - g->layer_brick[k]);
+  for (int32_t k = 0; k < g->layers; k++)
+    work->weight[g->first + k] = sim_layer_work(sim, k) + work->beyond[g->first + k];
+  comm_sum_i64(&sim->comm, work->weight, 2 * layers + 1);
 }
 
-/* Whose planes [0, planes) are other ranks' with other cuts, as a share of all work. */
+/* Whose layers [0, layers) are other ranks' with other cuts, as a share of all work. */
 static double moving_share(const struct slabs *old, const struct slabs *new, const int64_t *weight)
 {
   int64_t moving = 0, all = 0;
-  for (int32_t k = 0; k < old->planes; k++) {
+  for (int32_t k = 0; k < old->layers; k++) {
     all += weight[k];
     if (slabs_owner(old, k) != slabs_owner(new, k)) moving += weight[k];
   }
@@ -82,12 +77,12 @@ static double moving_share(const struct slabs *old, const struct slabs *new, con
  * have saved, since they last changed, more than it costs to send the particles; at once if `eager`. */
 static bool look(struct sim *sim, bool eager)
 {
-  struct plane_work planes;
-  measure_planes(sim, &planes);
-  const struct slab_work work = {planes.weight, planes.beyond};
-  struct slabs *better = slabs_create(sim->comm.size, sim->mesh.slabs->planes, work);
+  struct layer_work layers;
+  measure_layers(sim, &layers);
+  const struct slab_work work = {layers.weight, layers.beyond};
+  struct slabs *better = slabs_create(sim->comm.size, sim->mesh.slabs->layers, work);
   const int64_t saved = slabs_most(sim->mesh.slabs, work) - slabs_most(better, work);
-  const double moving = moving_share(sim->mesh.slabs, better, planes.weight);
+  const double moving = moving_share(sim->mesh.slabs, better, layers.weight);
   sim->balance.lost += saved * (sim->clock.step - sim->balance.looked);
   sim->balance.looked = sim->clock.step;
   /* A rank gives to one side and takes from the other. */
@@ -101,8 +96,7 @@ static bool look(struct sim *sim, bool eager)
     sim->totals.rebalanced++;
   }
   slabs_destroy(&better);
-  mem_free(planes.weight);
-  mem_free(planes.beyond);
+  mem_free(layers.weight);
   return moves;
 }
 
@@ -118,7 +112,7 @@ void sim_balance_now(struct sim *sim)
 bool sim_balance(struct sim *sim)
 {
   if (sim->mesh.slabs->count == 1 || sim->balance.every == 0) return false;
-  const int64_t every = sim->balance.every * balance_interval(sim->mesh.slabs->planes);
+  const int64_t every = sim->balance.every * balance_interval(sim->mesh.slabs->layers);
   if ((sim->clock.step + 1) % every != 0) return false;
   if (sim->report.imbalance >= 1.01) return look(sim, false);
   sim->balance.looked = sim->clock.step; /* nothing to gain */

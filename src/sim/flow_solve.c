@@ -12,11 +12,11 @@ bool flow_is_checked(const struct sim *sim)
 static bool some_stiffened(struct sim *sim, bool first)
 {
   struct flow_arguments arguments = {&sim->transfer, sim->scene->beta, first};
-  sim->crew.label = "check planes";
-  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->flow_check, &arguments, PASS_ALL);
+  sim->crew.label = "check blocks";
+  sim_blocks(sim, sim->kernels->flow_check, &arguments);
   double found = 0.0;
-  for (int c = 0; c < sim->mesh.grid->chunk_count; c++) {
-    struct step_result *result = &sim->crew.workers[c].result;
+  for (int w = 0; w < sim->crew.size; w++) {
+    struct step_result *result = &sim->crew.workers[w].result;
     if (result->stiffened > 0) found = 1.0;
     result->stiffened = 0;
   }

@@ -38,9 +38,9 @@ void heat_rasterise(struct sim *sim)
                                  sizeof *heat->conduction);
   struct heat_arguments arguments = arguments_of(sim);
   const enum node_field fields[2] = {NODE_HEAT, NODE_SPACE};
-  sim->crew.label = "heat planes";
+  sim->crew.label = "heat blocks";
   if (!arguments.space) grid_clear(sim->mesh.grid, NODE_SPACE);
-  sim_scatter(sim, sim->kernels->p2g_heat, &arguments, fields, arguments.space ? 2 : 1);
+  sim_scatter(sim, sim->kernels->p2g_heat, &arguments, sim->kernels->layout, fields, arguments.space ? 2 : 1);
 }
 
 /* --- what passes through surfaces
@@ -86,18 +86,16 @@ static void exchange_tiles(void *arguments, struct worker *worker, int32_t begin
   const struct exchange_arguments *a = arguments;
   const struct sim *sim = a->sim;
   const struct grid *g = sim->mesh.grid;
-  int32_t plane = 0;
   for (int32_t tile = begin; tile < end; tile++) {
-    while (g->plane_tile[plane + 1] <= tile) plane++;
     double center[3];
-    const double radius = grid_tile_ball(g, plane, tile, center) + 2.0 * sim->scene->spacing;
+    const double radius = grid_tile_ball(g, tile, center) + 2.0 * sim->scene->spacing;
     bool near = false;
     for (int k = 0; k < sim->scene->body_count; k++)
       near = near || body_may_touch(&sim->poses[k], center, radius);
     for (int k = 0; k < TILE_NODES; k++) {
       const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
       double x[3];
-      grid_tile_node(g, plane, tile, k, x);
+      grid_tile_node(g, tile, k, x);
       exchange_at(sim, a->temperature, x, g->node[NODE_HEAT] + at, near, g->node[NODE_SPACE] + at);
     }
   }
@@ -124,8 +122,8 @@ static void conduct(void *context, enum node_field in, enum node_field out)
   struct heat_arguments arguments = arguments_of(sim);
   arguments.in = in;
   arguments.out = out;
-  sim->crew.label = "heat planes";
-  sim_scatter(sim, sim->kernels->heat_product, &arguments, &out, 1);
+  sim->crew.label = "heat blocks";
+  sim_scatter(sim, sim->kernels->heat_product, &arguments, PART_NODES, &out, 1);
   if (arguments.space)
     crew_tiles(&sim->crew, sim->mesh.grid, sim->kernels->heat_loss, &arguments, sim->mesh.grid->tile_count,
                NULL, 0);
@@ -153,7 +151,7 @@ bool heat_solve(struct sim *sim)
   sim->report.heat_iterations += result.iterations;
   if (!result.converged) return false;
   struct exact_sum gained = {{0}};
-  crew_tiles(&sim->crew, g, sim->kernels->heat_end, &arguments, sim_owned_tiles(sim), &gained, 1);
+  crew_tiles(&sim->crew, g, sim->kernels->heat_end, &arguments, grid_owned_tiles(sim->mesh.grid), &gained, 1);
   reduce_exact(&sim->comm, &gained, 1);
   sim->heat.heat_in = exact_value(&gained);
   return true;
@@ -165,8 +163,8 @@ bool heat_solve(struct sim *sim)
 void heat_update_particles(struct sim *sim)
 {
   struct heat_arguments arguments = arguments_of(sim);
-  sim->crew.label = "heat planes";
-  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->g2p_heat, &arguments, PASS_ALL);
+  sim->crew.label = "heat blocks";
+  sim_blocks(sim, sim->kernels->g2p_heat, &arguments);
 }
 
 static void set_isotropic(struct particles *p, int32_t i, double stretch, bool log_volume)
@@ -235,11 +233,10 @@ void heat_free(struct sim_heat *heat)
     mem_free(heat->own_j[side].word);
     mem_free(heat->other_j[side].word);
   }
-  mem_free(l->plane_first);
+  block_set_free(&l->blocks);
+  mem_free(l->keys);
   mem_free(l->cell);
   mem_free(l->of_cell);
-  mem_free(l->foot_key);
-  mem_free(l->foot_tile);
   mem_free(l->table);
   mem_free(l->borne);
   *heat = (struct sim_heat){0};

@@ -155,7 +155,7 @@ void instruments_hold(struct sim *sim, double factor)
                                       .contacts = &sim->contacts,
                                       .tallies = in->step->body,
                                       .unbalanced = in->step->unbalanced};
-  contact_hold(&solve, g->has_right ? g->planes : g->node_planes);
+  contact_hold(&solve, grid_owned_tiles(g));
 }
 
 /* All sums of the step in one message. */

@@ -23,13 +23,13 @@ static const double reach_of_bodies = 4.7; /* cells from a cell's middle: its no
  * ------------------------------------------------------------------------------------------------- */
 
 /* What the particles of each cell are, and J_c of the liquid ones. */
-static void look_at_plane(void *arguments, struct worker *worker, int32_t plane)
+static void look_at_block(void *arguments, struct worker *worker, int32_t block)
 {
   (void)worker;
   struct sim *sim = arguments;
   const struct grid *g = sim->mesh.grid;
   const struct particles *p = sim->p;
-  for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
+  for (int32_t c = g->blocks.first[block]; c < g->blocks.first[block + 1]; c++) {
     double now = 0.0, rest = 0.0;
     unsigned char state = 0;
     for (int32_t i = g->cell_start[c]; i < g->cell_start[c + 1]; i++) {
@@ -50,7 +50,7 @@ static void look_at_plane(void *arguments, struct worker *worker, int32_t plane)
   }
 }
 
-static void cell_center(const struct grid_geometry *geometry, const int64_t index[3], double x[3])
+static void cell_center(const struct grid_geometry *geometry, const int32_t index[3], double x[3])
 {
   for (int a = 0; a < 3; a++)
     x[geometry->axis[a]] = geometry->lower[a] + geometry->spacing * ((double)index[a] + 0.5);
@@ -91,58 +91,54 @@ static double open_volume(const struct sim *sim, const double center[3], double 
   return sum;
 }
 
-/* The liquid cells of one plane, of this rank or beside it, in order. */
-struct sheet {
-  const int32_t *y, *z;
-  const unsigned char *state; /* NULL: all are liquid */
+/* All liquid cells that a rank sees, in order: the left neighbour's last plane, its own, and the right one's
+ * first; and their blocks. */
+struct sight {
+  uint64_t *key;
   int32_t count;
+  uint64_t *block_key;
+  int32_t *first; /* [blocks + 1] */
+  int32_t blocks;
 };
 
-/* All sheets that a rank sees: [0] is the left neighbour's last plane, [planes + 1] the right one's first. */
-struct sheets {
-  struct sheet *of;
-  int32_t *beside; /* coordinates of the neighbours' cells */
-};
-
-static struct sheet sheet_of_words(const struct halo_words *words, int32_t *room)
+static struct sight sight_create(const struct sim *sim)
 {
-  const uint64_t mask = ((uint64_t)1 << GRID_INDEX_BITS) - 1;
-  for (int64_t k = 0; k < words->count; k++) {
-    room[k] = (int32_t)(words->word[k] >> GRID_INDEX_BITS & mask);
-    room[words->count + k] = (int32_t)(words->word[k] & mask);
-  }
-  return (struct sheet){room, room + words->count, NULL, (int32_t)words->count};
-}
-
-static struct sheets sheets_create(const struct sim *sim)
-{
-  const struct grid *g = sim->mesh.grid;
+  const struct liquid *l = &sim->heat.liquid;
   const struct halo_words *other = sim->heat.other;
-  struct sheets s = {mem_alloc((size_t)g->planes + 2, sizeof *s.of),
-                     mem_alloc((size_t)(2 * (other[0].count + other[1].count)), sizeof *s.beside)};
-  s.of[0] = sheet_of_words(&other[0], s.beside);
-  s.of[g->planes + 1] = sheet_of_words(&other[1], s.beside + 2 * other[0].count);
-  for (int32_t plane = 0; plane < g->planes; plane++) {
-    const int32_t c = g->plane_cell[plane];
-    s.of[plane + 1] =
-        (struct sheet){g->cell_y + c, g->cell_z + c, sim->heat.cell_state + c, g->plane_cell[plane + 1] - c};
+  const size_t most = (size_t)(other[0].count + l->count + other[1].count);
+  struct sight s = {mem_alloc(most, sizeof *s.key), 0, mem_alloc(most, sizeof *s.block_key),
+                    mem_alloc(most + 1, sizeof *s.first), 0};
+  for (int64_t k = 0; k < other[0].count; k++) s.key[s.count++] = other[0].word[k];
+  for (int32_t k = 0; k < l->count; k++) s.key[s.count++] = l->cell[k].key;
+  for (int64_t k = 0; k < other[1].count; k++) s.key[s.count++] = other[1].word[k];
+  for (int32_t k = 0; k < s.count; k++) {
+    if (s.blocks && s.block_key[s.blocks - 1] == grid_key_block(s.key[k])) continue;
+    s.block_key[s.blocks] = grid_key_block(s.key[k]);
+    s.first[s.blocks++] = k;
   }
+  s.first[s.blocks] = s.count;
   return s;
 }
 
-static void sheets_free(struct sheets *s)
+static void sight_free(struct sight *s)
 {
-  mem_free(s->of);
-  mem_free(s->beside);
+  mem_free(s->key);
+  mem_free(s->block_key);
+  mem_free(s->first);
 }
 
-/* Place of (y, z) in a sheet, or of the first cell behind it. */
-static int32_t sheet_find(const struct sheet *s, int32_t y, int32_t z)
+/* Which cells of a block, and of the cells around it, are liquid: [x + 1][y + 1][z + 1]. */
+struct around {
+  unsigned char liquid[BLOCK_X + 2][BLOCK_Y + 2][BLOCK_Z + 2];
+};
+
+/* The first block whose key is not below this one. */
+static int32_t sight_from(const struct sight *s, uint64_t key)
 {
-  int32_t low = 0, high = s->count;
+  int32_t low = 0, high = s->blocks;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (s->y[middle] < y || (s->y[middle] == y && s->z[middle] < z))
+    if (s->block_key[middle] < key)
       low = middle + 1;
     else
       high = middle;
@@ -150,50 +146,61 @@ static int32_t sheet_find(const struct sheet *s, int32_t y, int32_t z)
   return low;
 }
 
-/* Which of the cells (y, z - 1), (y, z), (y, z + 1) are liquid, one bit each. *from is a place at or before
- * the first of them, and moves on. */
-static unsigned liquid_row(const struct sheet *s, int32_t y, int32_t z, int32_t *from)
+static void look_around(const struct sight *s, uint64_t block, struct around *around)
 {
-  unsigned found = 0;
-  while (*from < s->count && (s->y[*from] < y || (s->y[*from] == y && s->z[*from] < z - 1))) ++*from;
-  for (int32_t k = *from; k < s->count && s->y[k] == y && s->z[k] <= z + 1; k++)
-    if (!s->state || s->state[k] & CELL_LIQUID) found |= 1u << (s->z[k] - (z - 1));
-  return found;
+  int32_t index[3];
+  grid_block_index(block, index);
+  memset(around, 0, sizeof *around);
+  for (int k = 0; k < 9; k++) {
+    const int32_t x = index[0] + k / 3 - 1, y = index[1] + k % 3 - 1, z = index[2] > 0 ? index[2] - 1 : 0;
+    if (x < 0 || y < 0) continue;
+    for (int32_t b = sight_from(s, grid_block_key(x, y, z));
+         b < s->blocks && s->block_key[b] <= grid_block_key(x, y, index[2] + 1); b++)
+      for (int32_t c = s->first[b]; c < s->first[b + 1]; c++) {
+        int32_t at[3];
+        grid_key_index(s->key[c], at);
+        const int32_t dx = at[0] - BLOCK_X * index[0] + 1, dy = at[1] - BLOCK_Y * index[1] + 1,
+                      dz = at[2] - BLOCK_Z * index[2] + 1;
+        if (dx >= 0 && dx < BLOCK_X + 2 && dy >= 0 && dy < BLOCK_Y + 2 && dz >= 0 && dz < BLOCK_Z + 2)
+          around->liquid[dx][dy][dz] = 1;
+      }
+  }
 }
 
 /* Whether a cell that is not liquid has its middle in a body. */
-static bool is_wall(const struct sim *sim, int64_t plane, int64_t y, int64_t z)
+static bool is_wall(const struct sim *sim, const int32_t index[3])
 {
   double x[3];
-  cell_center(&sim->mesh.grid->geometry, (const int64_t[3]){plane, y, z}, x);
+  cell_center(&sim->mesh.grid->geometry, index, x);
   return is_in_body(sim, x);
 }
 
-/* The 26 cells around are liquid or walls. from[9] are places in the rows around, see liquid_row(). */
-static bool is_surrounded(const struct sim *sim, const struct sheets *sheets, int32_t plane,
-                          const struct liquid_cell *cell, bool near, int32_t from[9])
+/* The 26 cells around are liquid or walls. */
+static bool is_surrounded(const struct sim *sim, const struct around *around, uint64_t cell, bool near)
 {
-  const int64_t first = sim->mesh.grid->first;
-  for (int k = 0; k < 9; k++) {
-    const int32_t y = cell->y + k % 3 - 1;
-    const unsigned row = liquid_row(&sheets->of[plane + k / 3], y, cell->z, &from[k]);
-    if (row == 7) continue;
+  int32_t index[3];
+  grid_key_index(cell, index);
+  for (int k = 0; k < 27; k++) {
+    const int step[3] = {k / 9, k / 3 % 3, k % 3};
+    if (around->liquid[grid_place_x(cell) + step[0]][grid_place_y(cell) + step[1]]
+                      [grid_place_z(cell) + step[2]])
+      continue;
     if (!near) return false;
-    for (int d = 0; d < 3; d++)
-      if (!(row >> d & 1) && !is_wall(sim, first + plane + k / 3 - 1, y, cell->z + d - 1)) return false;
+    const int32_t beside[3] = {index[0] + step[0] - 1, index[1] + step[1] - 1, index[2] + step[2] - 1};
+    if (!is_wall(sim, beside)) return false;
   }
   return true;
 }
 
-/* Which cells of a plane are full, and their open volumes. A particle that has crossed a wall by less than
+/* Which cells of a block are full, and their open volumes. A particle that has crossed a wall by less than
  * round-off of its motion may be in a cell that is all wall. Its volume is no volume of liquid there:
  * counted, it would be a bump of the liquid's surface, through which the pool leaks away. */
 struct full_arguments {
   struct sim *sim;
-  const struct sheets *sheets;
+  const struct sight *sight;
 };
 
-static void fill_plane(void *arguments, struct worker *worker, int32_t plane)
+static void fill_block(void *arguments, struct worker *worker, int32_t block)
 {
   (void)worker;
   const struct full_arguments *a = arguments;
@@ -201,24 +208,33 @@ static void fill_plane(void *arguments, struct worker *worker, int32_t plane)
   struct liquid *l = &sim->heat.liquid;
   const struct grid *g = sim->mesh.grid;
   const double h = g->geometry.spacing;
-  int32_t from[9] = {0};
-  for (int32_t k = l->plane_first[plane]; k < l->plane_first[plane + 1]; k++) {
+  struct around around;
+  look_around(a->sight, l->blocks.key[block], &around);
+  for (int32_t k = l->blocks.first[block]; k < l->blocks.first[block + 1]; k++) {
     struct liquid_cell *cell = &l->cell[k];
+    int32_t index[3];
     double center[3];
-    cell_center(&g->geometry, (const int64_t[3]){g->first + plane, cell->y, cell->z}, center);
-    if (k == l->plane_first[plane] || cell->y != cell[-1].y)
-      for (int r = 0; r < 9; r++)
-        from[r] = sheet_find(&a->sheets->of[plane + r / 3], cell->y + r % 3 - 1, cell->z - 1);
+    grid_key_index(cell->key, index);
+    cell_center(&g->geometry, index, center);
     const bool near = is_near(sim, center, 1.8);
     cell->volume = h * h * h;
     for (int point = 0; point < 8; point++) cell->share[point] = 0.125 * (h * h * h);
     const double open = near ? open_volume(sim, center, cell->share) : cell->volume;
     cell->behind = open < least_full * (h * h * h);
     cell->full = !cell->behind && !(sim->heat.cell_state[cell->cell] & CELL_SOLID) &&
-                 is_surrounded(sim, a->sheets, plane, cell, near, from);
+                 is_surrounded(sim, &around, cell->key, near);
     if (cell->full) cell->volume = open;
     cell->table = cell->full && !is_near(sim, center, reach_of_bodies) ? -1 : 0;
   }
+}
+
+/* The blocks of the cells in the list. */
+static void collect_cells(struct sim *sim)
+{
+  struct liquid *l = &sim->heat.liquid;
+  l->keys = mem_reserve(l->keys, &l->key_capacity, l->count, sizeof *l->keys);
+  for (int32_t k = 0; k < l->count; k++) l->keys[k] = l->cell[k].key;
+  block_set_collect(&l->blocks, sim->mesh.grid, l->keys, l->count);
 }
 
 /* Lists the liquid cells of this rank. */
@@ -227,21 +243,21 @@ static void list_cells(struct sim *sim)
   struct sim_heat *heat = &sim->heat;
   struct liquid *l = &heat->liquid;
   const struct grid *g = sim->mesh.grid;
-  l->plane_first =
-      mem_reserve(l->plane_first, &l->plane_capacity, 2 * ((int64_t)g->planes + 1), sizeof *l->plane_first);
-  l->plane_foot = l->plane_first + g->planes + 1;
   l->of_cell = mem_reserve(l->of_cell, &l->of_cell_capacity, g->cell_count, sizeof *l->of_cell);
   l->count = 0;
-  for (int32_t plane = 0; plane < g->planes; plane++) {
-    l->plane_first[plane] = l->count;
-    for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
-      if (!(heat->cell_state[c] & CELL_LIQUID)) continue;
-      l->cell = mem_reserve(l->cell, &l->capacity, l->count + 1, sizeof *l->cell);
-      l->cell[l->count++] = (struct liquid_cell){
-          .y = g->cell_y[c], .z = g->cell_z[c], .cell = c, .j = heat->cell_j[c], .plane = plane};
-    }
+  for (int32_t c = 0; c < g->cell_count; c++) {
+    if (!(heat->cell_state[c] & CELL_LIQUID)) continue;
+    l->cell = mem_reserve(l->cell, &l->capacity, l->count + 1, sizeof *l->cell);
+    l->cell[l->count++] = (struct liquid_cell){.key = g->cell_key[c], .cell = c, .j = heat->cell_j[c]};
   }
-  l->plane_first[g->planes] = l->count;
+  collect_cells(sim);
+}
+
+/* Whether a cell is beside the cut on a side: 0 left, 1 right. */
+static bool is_beside(const struct grid *g, uint64_t cell, int side)
+{
+  return grid_key_layer(cell) == (side == 0 ? g->first : g->first + g->layers - 1) &&
+         grid_place_x(cell) == (side == 0 ? 0 : BLOCK_X - 1);
 }
 
 /* Keys of the liquid cells beside both cuts, to the neighbours. */
@@ -249,15 +265,14 @@ static void swap_cells(struct sim *sim)
 {
   struct sim_heat *heat = &sim->heat;
   const struct liquid *l = &heat->liquid;
-  const struct grid *g = sim->mesh.grid;
   for (int side = 0; side < 2; side++) {
     struct halo_words *own = &heat->own[side];
-    const int32_t plane = side == 0 ? 0 : g->planes - 1;
     own->count = 0;
-    if (g->planes == 0) continue;
-    const int32_t begin = l->plane_first[plane], end = l->plane_first[plane + 1];
-    own->word = mem_reserve(own->word, &own->capacity, end - begin, sizeof *own->word);
-    for (int32_t k = begin; k < end; k++) own->word[own->count++] = grid_key(0, l->cell[k].y, l->cell[k].z);
+    for (int32_t k = 0; k < l->count; k++) {
+      if (!is_beside(sim->mesh.grid, l->cell[k].key, side)) continue;
+      own->word = mem_reserve(own->word, &own->capacity, own->count + 1, sizeof *own->word);
+      own->word[own->count++] = l->cell[k].key;
+    }
   }
   halo_swap(sim->mesh.halo, heat->own, heat->other);
 }
@@ -267,16 +282,14 @@ static void swap_fullness(struct sim *sim)
 {
   struct sim_heat *heat = &sim->heat;
   const struct liquid *l = &heat->liquid;
-  const struct grid *g = sim->mesh.grid;
   for (int side = 0; side < 2; side++) {
     struct halo_words *own = &heat->own_j[side];
-    const int32_t plane = side == 0 ? 0 : g->planes - 1;
-    own->count = heat->own[side].count;
-    own->word = mem_reserve(own->word, &own->capacity, own->count, sizeof *own->word);
-    for (int64_t k = 0; k < own->count; k++) {
-      const struct liquid_cell *cell = &l->cell[l->plane_first[plane] + k];
-      const double j = cell->full ? cell->j : 0.0;
-      memcpy(&own->word[k], &j, sizeof j);
+    own->count = 0;
+    own->word = mem_reserve(own->word, &own->capacity, heat->own[side].count, sizeof *own->word);
+    for (int32_t k = 0; k < l->count; k++) {
+      if (!is_beside(sim->mesh.grid, l->cell[k].key, side)) continue;
+      const double j = l->cell[k].full ? l->cell[k].j : 0.0;
+      memcpy(&own->word[own->count++], &j, sizeof j);
     }
   }
   halo_swap(sim->mesh.halo, heat->own_j, heat->other_j);
@@ -307,42 +320,36 @@ static bool find_parent(const struct sim *sim, const double center[3], int way[3
   return inside;
 }
 
-static bool has_particles(const struct sheets *sheets, int32_t plane, int32_t y, int32_t z)
+/* Whether a cell of this rank lies within the domain. */
+static bool is_in_slab(const struct grid *g, const int32_t index[3])
 {
-  const struct sheet *s = &sheets->of[plane + 1];
-  const int32_t k = sheet_find(s, y, z);
-  return k < s->count && s->y[k] == y && s->z[k] == z;
-}
-
-/* Whether a cell of a plane of this rank lies within the domain. */
-static bool is_in_domain(const struct grid *g, const int32_t at[3])
-{
-  const int64_t index[3] = {g->first + at[0], at[1], at[2]};
   for (int a = 0; a < 3; a++)
     if (index[a] < 0 || index[a] >= g->geometry.cells[a]) return false;
-  return true;
+  const int32_t layer = index[0] / BLOCK_X;
+  return layer >= g->first && layer < g->first + g->layers;
 }
 
 /* The rim cells of this rank around one full cell, which may be a neighbour's. */
-static void add_rims(struct sim *sim, const struct sheets *sheets, int32_t plane, int32_t y, int32_t z,
-                     double j)
+static void add_rims(struct sim *sim, uint64_t full, double j)
 {
   const struct grid *g = sim->mesh.grid;
   struct liquid *l = &sim->heat.liquid;
   const double h = g->geometry.spacing;
+  int32_t index[3];
   double center[3];
-  cell_center(&g->geometry, (const int64_t[3]){g->first + plane, y, z}, center);
+  grid_key_index(full, index);
+  cell_center(&g->geometry, index, center);
   if (!is_near(sim, center, 1.8)) return;
   for (int k = 0; k < 27; k++) {
     const int step[3] = {k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1};
-    const int32_t at[3] = {plane + step[0], y + step[1], z + step[2]};
+    const int32_t at[3] = {index[0] + step[0], index[1] + step[1], index[2] + step[2]};
     int way[3];
-    if (k == 13 || at[0] < 0 || at[0] >= g->planes || !is_in_domain(g, at)) continue;
-    if (has_particles(sheets, at[0], at[1], at[2])) continue;
-    cell_center(&g->geometry, (const int64_t[3]){g->first + at[0], at[1], at[2]}, center);
+    if (k == 13 || !is_in_slab(g, at)) continue;
+    if (grid_find_cell(g, grid_key(at[0], at[1], at[2])) >= 0) continue; /* it has particles */
+    cell_center(&g->geometry, at, center);
     if (!find_parent(sim, center, way)) continue;
     if (way[0] != -step[0] || way[1] != -step[1] || way[2] != -step[2]) continue;
-    struct liquid_cell rim = {.y = at[1], .z = at[2], .cell = -1, .j = j, .plane = at[0], .full = true};
+    struct liquid_cell rim = {.key = grid_key(at[0], at[1], at[2]), .cell = -1, .j = j, .full = true};
     rim.volume = open_volume(sim, center, rim.share);
     if (rim.volume < least_full * (h * h * h)) continue;
     l->cell = mem_reserve(l->cell, &l->capacity, l->count + 1, sizeof *l->cell);
@@ -353,124 +360,57 @@ static void add_rims(struct sim *sim, const struct sheets *sheets, int32_t plane
 static int by_place(const void *left, const void *right)
 {
   const struct liquid_cell *a = left, *b = right;
-  const uint64_t ka = grid_key(a->plane, a->y, a->z), kb = grid_key(b->plane, b->y, b->z);
-  return (ka > kb) - (ka < kb);
+  return (a->key > b->key) - (a->key < b->key);
 }
 
-static void find_rims(struct sim *sim, const struct sheets *sheets)
+static void find_rims(struct sim *sim)
 {
   struct sim_heat *heat = &sim->heat;
   struct liquid *l = &heat->liquid;
-  const int32_t own = l->count, planes = sim->mesh.grid->planes;
+  const int32_t own = l->count;
   for (int32_t k = 0; k < own; k++) {
     const struct liquid_cell cell = l->cell[k];
-    if (cell.full && cell.table >= 0) add_rims(sim, sheets, cell.plane, cell.y, cell.z, cell.j);
+    if (cell.full && cell.table >= 0) add_rims(sim, cell.key, cell.j);
   }
-  for (int side = 0; side < 2; side++) {
-    const int32_t plane = side == 0 ? -1 : planes;
-    const struct sheet *s = &sheets->of[plane + 1];
-    for (int32_t k = 0; k < s->count; k++) {
+  for (int side = 0; side < 2; side++)
+    for (int64_t k = 0; k < heat->other[side].count; k++) {
       double j;
       memcpy(&j, &heat->other_j[side].word[k], sizeof j);
-      if (j > 0.0) add_rims(sim, sheets, plane, s->y[k], s->z[k], j);
+      if (j > 0.0) add_rims(sim, heat->other[side].word[k], j);
     }
-  }
   if (l->count > own) qsort(l->cell, (size_t)l->count, sizeof *l->cell, by_place);
 }
 
-/* --- tiles and tables
+/* --- tables
  * -------------------------------------------------------------------------------------------- */
-
-/* Bits of the tiles (dy, dz) that a cell reaches. */
-static unsigned reach_of(const struct liquid_cell *cell)
-{
-  const bool y = cell->y % TILE_Y + MAX_SUPPORT > TILE_Y, z = cell->z % TILE_Z + MAX_SUPPORT > TILE_Z;
-  return 1u | (z ? 2u : 0u) | (y ? 4u : 0u) | (y && z ? 8u : 0u);
-}
-
-static uint64_t tile_of(const struct liquid_cell *cell, int k)
-{
-  return grid_tile_key(cell->y / TILE_Y + k / 2, cell->z / TILE_Z + k % 2);
-}
-
-static int by_key(const void *left, const void *right)
-{
-  const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-  return (a > b) - (a < b);
-}
-
-/* The tiles that the cells of a plane reach, sorted, behind those of the planes before. */
-static void collect_tiles(struct liquid *l, int32_t plane)
-{
-  int32_t count = 0;
-  uint64_t last = UINT64_MAX;
-  unsigned last_reach = 0;
-  for (int32_t c = l->plane_first[plane]; c < l->plane_first[plane + 1]; c++) {
-    const unsigned reach = reach_of(&l->cell[c]);
-    if (tile_of(&l->cell[c], 0) == last && (reach & ~last_reach) == 0) continue;
-    last = tile_of(&l->cell[c], 0);
-    last_reach = reach;
-    l->foot_key = mem_reserve(l->foot_key, &l->foot_capacity, l->foot_count + count + 4, sizeof *l->foot_key);
-    for (int k = 0; k < 4; k++)
-      if (reach >> k & 1) l->foot_key[l->foot_count + count++] = tile_of(&l->cell[c], k);
-  }
-  uint64_t *keys = l->foot_key + l->foot_count;
-  if (count) qsort(keys, (size_t)count, sizeof *keys, by_key);
-  int32_t kept = 0;
-  for (int32_t k = 0; k < count; k++)
-    if (kept == 0 || keys[k] != keys[kept - 1]) keys[kept++] = keys[k];
-  for (int32_t c = l->plane_first[plane]; c < l->plane_first[plane + 1]; c++)
-    for (int k = 0; k < 4; k++) {
-      const uint64_t key = tile_of(&l->cell[c], k);
-      const uint64_t *found =
-          reach_of(&l->cell[c]) >> k & 1 ? bsearch(&key, keys, (size_t)kept, sizeof key, by_key) : NULL;
-      l->cell[c].foot[k] = found ? (int32_t)(found - keys) : -1;
-    }
-  l->foot_count += kept;
-  if (kept > l->largest_footprint) l->largest_footprint = kept;
-}
-
-/* Where those tiles are on the node planes; -1 where no particle reaches them. */
-static void number_tiles(struct liquid *l, const struct grid *g, int32_t plane)
-{
-  for (int a = 0; a < MAX_SUPPORT; a++) {
-    int32_t tile = g->plane_tile[plane + a];
-    const int32_t end = g->plane_tile[plane + a + 1];
-    for (int32_t f = l->plane_foot[plane]; f < l->plane_foot[plane + 1]; f++) {
-      while (tile < end && g->tile_key[tile] < l->foot_key[f]) tile++;
-      const bool there = tile < end && g->tile_key[tile] == l->foot_key[f];
-      l->foot_tile[(int64_t)f * MAX_SUPPORT + a] = there ? tile : -1;
-    }
-  }
-}
 
 static void place_cells(struct sim *sim)
 {
   struct liquid *l = &sim->heat.liquid;
   const struct grid *g = sim->mesh.grid;
   for (int32_t c = 0; c < g->cell_count; c++) l->of_cell[c] = -1;
-  int32_t plane = 0;
   int64_t tables = 0;
   for (int32_t k = 0; k < l->count; k++) {
     struct liquid_cell *cell = &l->cell[k];
-    while (plane <= cell->plane) l->plane_first[plane++] = k;
     if (cell->cell >= 0) l->of_cell[cell->cell] = k;
     if (cell->table >= 0) cell->table = tables++;
   }
-  while (plane <= g->planes) l->plane_first[plane++] = l->count;
   l->table = mem_reserve(l->table, &l->table_capacity, tables * LIQUID_TABLE, sizeof *l->table);
   l->bears = instruments_bodies(sim) != NULL;
   if (l->bears) l->borne = mem_reserve(l->borne, &l->borne_capacity, tables * LIQUID_TABLE, sizeof *l->borne);
-  l->foot_count = l->largest_footprint = 0;
-  for (plane = 0; plane < g->planes; plane++) {
-    l->plane_foot[plane] = l->foot_count;
-    collect_tiles(l, plane);
-  }
-  l->plane_foot[g->planes] = l->foot_count;
-  l->foot_tile = mem_reserve(l->foot_tile, &l->tile_capacity, (int64_t)l->foot_count * MAX_SUPPORT,
-                             sizeof *l->foot_tile);
-  for (plane = 0; plane < g->planes; plane++) number_tiles(l, g, plane);
-  crew_fit_tiles(&sim->crew, g, l->largest_footprint);
+  collect_cells(sim);
+}
+
+/* A kernel over the blocks of liquid cells; or a sum over them. */
+static void liquid_blocks(struct sim *sim, block_kernel *kernel, void *arguments)
+{
+  crew_blocks(&sim->crew, sim->mesh.grid, &sim->heat.liquid.blocks, kernel, arguments);
+}
+
+static void liquid_scatter(struct sim *sim, block_kernel *kernel, void *arguments, enum node_field field)
+{
+  const struct block_sum sum = {&sim->heat.liquid.blocks, kernel, arguments, PART_NODES, 1, {field}};
+  sim_sum(sim, &sum, 1);
 }
 
 static void find_cells(struct sim *sim)
@@ -482,15 +422,15 @@ static void find_cells(struct sim *sim)
   heat->cell_solid =
       mem_reserve(heat->cell_solid, &heat->cell_solid_capacity, g->cell_count, sizeof *heat->cell_solid);
   heat->cell_j = mem_reserve(heat->cell_j, &heat->cell_j_capacity, g->cell_count, sizeof *heat->cell_j);
-  crew_planes(&sim->crew, g, look_at_plane, sim, PASS_ALL);
+  sim_blocks(sim, look_at_block, sim);
   list_cells(sim);
   swap_cells(sim);
-  struct sheets sheets = sheets_create(sim);
-  struct full_arguments arguments = {sim, &sheets};
-  crew_planes(&sim->crew, g, fill_plane, &arguments, PASS_ALL);
+  struct sight sight = sight_create(sim);
+  struct full_arguments arguments = {sim, &sight};
+  liquid_blocks(sim, fill_block, &arguments);
+  sight_free(&sight);
   swap_fullness(sim);
-  find_rims(sim, &sheets);
-  sheets_free(&sheets);
+  find_rims(sim);
   place_cells(sim);
   sim->kernels->liquid_common(&heat->liquid, &g->geometry);
 }
@@ -526,10 +466,10 @@ static void react_at(const struct sim *sim, const double x[3], double weight, co
 }
 
 /* Some body is within two cells of a node of the tile. */
-static bool is_tile_near(const struct sim *sim, int32_t plane, int32_t tile)
+static bool is_tile_near(const struct sim *sim, int32_t tile)
 {
   double center[3];
-  const double radius = grid_tile_ball(sim->mesh.grid, plane, tile, center) + 2.0 * sim->scene->spacing;
+  const double radius = grid_tile_ball(sim->mesh.grid, tile, center) + 2.0 * sim->scene->spacing;
   for (int k = 0; k < sim->scene->body_count; k++)
     if (body_may_touch(&sim->poses[k], center, radius)) return true;
   return false;
@@ -543,16 +483,14 @@ static void react_tiles(void *arguments, struct worker *worker, int32_t begin, i
   const struct grid *g = sim->mesh.grid;
   const double density = sim->scene->heat.rho_liquid;
   const bool bears = sim->heat.liquid.bears;
-  int32_t plane = 0;
   for (int32_t tile = begin; tile < end; tile++) {
-    while (g->plane_tile[plane + 1] <= tile) plane++;
-    const bool near = is_tile_near(sim, plane, tile);
+    const bool near = is_tile_near(sim, tile);
     for (int k = 0; k < TILE_NODES; k++) {
       const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
       double *liquid = g->node[NODE_LIQUID] + at, *pressure = g->node[NODE_PRESSURE] + at;
       const double mass = g->node[NODE_MOMENTUM][at], weight = liquid[0], heavy = density * weight / 1000.0;
       double x[3], reaction[3] = {0.0, 0.0, 0.0}, carried = 0.0;
-      grid_tile_node(g, plane, tile, k, x);
+      grid_tile_node(g, tile, k, x);
       if (bears) {
         double *borne = g->node[NODE_BORNE] + at;
         memcpy(borne, liquid, 4 * sizeof *borne);
@@ -595,16 +533,14 @@ static void bear_tiles(void *arguments, struct worker *worker, int32_t begin, in
 {
   const struct sim *sim = arguments;
   const struct grid *g = sim->mesh.grid;
-  int32_t plane = 0;
   for (int32_t tile = begin; tile < end && worker->counts; tile++) {
-    while (g->plane_tile[plane + 1] <= tile) plane++;
-    if (!is_tile_near(sim, plane, tile)) continue;
+    if (!is_tile_near(sim, tile)) continue;
     for (int k = 0; k < TILE_NODES; k++) {
       const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
       const double *borne = g->node[NODE_BORNE] + at, pressed = g->node[NODE_PRESSURE][at];
       if (borne[0] == 0.0 || pressed == 0.0) continue;
       double x[3];
-      grid_tile_node(g, plane, tile, k, x);
+      grid_tile_node(g, tile, k, x);
       bear_at(sim, x, borne, -sim->transfer.dt * pressed / fabs(borne[0]), worker->bodies);
     }
   }
@@ -630,20 +566,6 @@ static struct liquid_arguments arguments_of(struct sim *sim)
                                    .scale = beta > 0.0 ? 1.0 / beta : 1.0};
 }
 
-/* Snow's part of a product and the liquid's, plane by plane. */
-struct product_arguments {
-  plane_kernel *snow, *water;
-  struct hessian_arguments *hessian; /* NULL: no particle is solid, or the step is explicit */
-  struct liquid_arguments *liquid;
-};
-
-static void product_plane(void *arguments, struct worker *worker, int32_t plane)
-{
-  const struct product_arguments *a = arguments;
-  if (a->hessian) a->snow(a->hessian, worker, plane);
-  a->water(a->liquid, worker, plane);
-}
-
 /* out = H in + D^T [K D in] / beta, wholly. */
 static void apply_whole(struct sim *sim, enum node_field in, enum node_field out)
 {
@@ -652,13 +574,13 @@ static void apply_whole(struct sim *sim, enum node_field in, enum node_field out
   struct liquid_arguments liquid = arguments_of(sim);
   liquid.in = in;
   liquid.out = NODE_PRESSURE;
-  struct product_arguments arguments = {sim->transfer.mixed ? sim->kernels->hessian_mixed
-                                                            : sim->kernels->hessian,
-                                        sim->kernels->liquid_product, solid ? &hessian : NULL, &liquid};
-  const enum node_field fields[2] = {NODE_PRESSURE, out};
-  sim->crew.label = "product planes";
+  const struct block_sum sums[2] = {
+      {&sim->heat.liquid.blocks, sim->kernels->liquid_product, &liquid, PART_NODES, 1, {NODE_PRESSURE}},
+      {&sim->mesh.grid->blocks, sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian,
+       &hessian, sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout, 1, {out}}};
+  sim->crew.label = "product blocks";
   if (!solid) grid_clear(sim->mesh.grid, out);
-  sim_scatter(sim, product_plane, &arguments, fields, solid ? 2 : 1);
+  sim_sum(sim, sums, solid ? 2 : 1);
   liquid.out = out;
   crew_tiles(&sim->crew, sim->mesh.grid, sim->kernels->liquid_join, &liquid, sim->mesh.grid->tile_count, NULL,
              0);
@@ -675,17 +597,16 @@ static void push(struct sim *sim)
 {
   struct liquid_arguments arguments = arguments_of(sim);
   struct liquid *l = &sim->heat.liquid;
-  const enum node_field out = arguments.out = NODE_PRESSURE;
   for (int32_t k = 0; k < l->count; k++)
     l->cell[k].pressure = sim->scene->heat.lambda_liquid * (1.0 - l->cell[k].j_fixed);
-  sim_scatter(sim, sim->kernels->liquid_force, &arguments, &out, 1);
+  liquid_scatter(sim, sim->kernels->liquid_force, &arguments, NODE_PRESSURE);
 }
 
 static void find_divergence(struct sim *sim)
 {
   struct liquid_arguments arguments = arguments_of(sim);
   arguments.in = NODE_VELOCITY;
-  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->liquid_divergence, &arguments, PASS_ALL);
+  liquid_blocks(sim, sim->kernels->liquid_divergence, &arguments);
 }
 
 /* Which cells push, after a solve. Whether one changed on any rank. */
@@ -767,11 +688,10 @@ static void bear(struct sim *sim)
 {
   struct liquid_arguments arguments = arguments_of(sim);
   struct liquid *l = &sim->heat.liquid;
-  const enum node_field out = arguments.out = NODE_PRESSURE;
   for (int32_t k = 0; k < l->count; k++)
     l->cell[k].pressure = sim->scene->heat.lambda_liquid * (1.0 - l->cell[k].j_next);
-  sim_scatter(sim, sim->kernels->liquid_bear, &arguments, &out, 1);
-  crew_tiles(&sim->crew, sim->mesh.grid, bear_tiles, sim, sim_owned_tiles(sim), NULL, 0);
+  liquid_scatter(sim, sim->kernels->liquid_bear, &arguments, NODE_PRESSURE);
+  crew_tiles(&sim->crew, sim->mesh.grid, bear_tiles, sim, grid_owned_tiles(sim->mesh.grid), NULL, 0);
 }
 
 /* Friction along bodies, and what the solve gave them: one more product, where there is either. */
@@ -796,12 +716,13 @@ bool liquid_solve(struct sim *sim)
   struct grid *g = sim->mesh.grid;
   struct liquid_arguments arguments = arguments_of(sim);
   find_cells(sim);
-  crew_planes(&sim->crew, g, sim->kernels->liquid_tables, &arguments, PASS_ALL);
-  sim_scatter(sim, sim->kernels->liquid_sums, &arguments,
-              (const enum node_field[]){NODE_LIQUID, NODE_PRESSURE}, 2);
+  const struct block_sum sums = {
+      &l->blocks, sim->kernels->liquid_sums, &arguments, PART_NODES, 2, {NODE_LIQUID, NODE_PRESSURE}};
+  liquid_blocks(sim, sim->kernels->liquid_tables, &arguments);
+  sim_sum(sim, &sums, 1);
   if (l->bears) grid_clear(g, NODE_BORNE);
   crew_tiles(&sim->crew, g, react_tiles, sim, g->tile_count, NULL, 0);
-  crew_planes(&sim->crew, g, sim->kernels->liquid_begin, &arguments, PASS_ALL);
+  liquid_blocks(sim, sim->kernels->liquid_begin, &arguments);
   grid_clear(g, NODE_STAR);
   grid_clear(g, NODE_RIGHT);
   crew_tiles(&sim->crew, g, sim->kernels->keep_star, &arguments, g->tile_count, NULL, 0);

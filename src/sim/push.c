@@ -65,16 +65,15 @@ void push_nodes(struct sim *sim, double dt)
   if (!push->nodes) return;
   fit(push, (int64_t)g->tile_count * TILE_NODES);
   int64_t count = 0;
-  for (int32_t plane = 0; plane < g->node_planes; plane++)
-    for (int32_t tile = g->plane_tile[plane]; tile < g->plane_tile[plane + 1]; tile++)
-      for (int k = 0; k < TILE_NODES; k++) {
-        double x[3];
-        const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
-        if (!(g->node[NODE_MOMENTUM][at] >= GRID_LEAST_MASS)) continue;
-        grid_tile_node(g, plane, tile, k, x);
-        for (int d = 0; d < 3; d++) push->x[d][count] = x[d];
-        push->id[count++] = (uint64_t)at;
-      }
+  for (int32_t tile = 0; tile < g->tile_count; tile++)
+    for (int k = 0; k < TILE_NODES; k++) {
+      double x[3];
+      const int64_t at = (int64_t)tile * TILE_DOUBLES + 4 * k;
+      if (!(g->node[NODE_MOMENTUM][at] >= GRID_LEAST_MASS)) continue;
+      grid_tile_node(g, tile, k, x);
+      for (int d = 0; d < 3; d++) push->x[d][count] = x[d];
+      push->id[count++] = (uint64_t)at;
+    }
   ask(sim, push->nodes, push->nodes_context, count, NULL);
   for (int64_t n = 0; n < count; n++)
     for (int d = 0; d < 3; d++) velocity[push->id[n] + 1 + (uint64_t)d] += dt * push->a[d][n];

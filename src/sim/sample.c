@@ -13,20 +13,13 @@ static double weight(int support, double u)
   return d < 2.0 ? (2.0 - d) * (2.0 - d) * (2.0 - d) / 6.0 : 0.0;
 }
 
-/* The node's four channels; NULL if no particle reaches its tile. */
+/* The node's four channels; NULL if no particle reaches its brick. */
 static const double *find_node(const struct grid *g, int64_t plane, int64_t y, int64_t z)
 {
-  const uint64_t key = grid_tile_key(y / TILE_Y, z / TILE_Z);
-  int32_t low = g->plane_tile[plane - g->first], high = g->plane_tile[plane - g->first + 1];
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (g->tile_key[middle] < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == g->plane_tile[plane - g->first + 1] || g->tile_key[low] != key) return NULL;
-  return g->node[NODE_MOMENTUM] + (int64_t)low * TILE_DOUBLES + 4 * (y % TILE_Y * TILE_Z + z % TILE_Z);
+  const int32_t brick = grid_find_brick(g, grid_key_block(grid_key(plane, y, z)));
+  if (brick < 0) return NULL;
+  const int64_t tile = (int64_t)brick * BRICK_TILES + plane % BLOCK_X;
+  return g->node[NODE_MOMENTUM] + tile * TILE_DOUBLES + 4 * (y % TILE_Y * TILE_Z + z % TILE_Z);
 }
 
 /* Mass and momentum at x, whose stencil is on this rank. */
@@ -56,7 +49,7 @@ static void rasterise(struct sim *sim)
   sim->transfer.dt = 0.0;
   sim->transfer.measuring = false;
   crew_begin(&sim->crew);
-  sim_scatter(sim, sim->kernels->p2g, &sim->transfer, fields, fused ? 1 : 2);
+  sim_scatter(sim, sim->kernels->p2g, &sim->transfer, sim->kernels->layout, fields, fused ? 1 : 2);
 }
 
 void sample_nodes(struct sim *sim, int64_t count, const double *points, double *density, double *velocity)
@@ -68,7 +61,7 @@ void sample_nodes(struct sim *sim, int64_t count, const double *points, double *
     double sum[4] = {0.0, 0.0, 0.0, 0.0}, all[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
     const uint64_t key = grid_key_of(&g->geometry, points + 3 * n);
     const bool own =
-        key != REORDER_GONE && slabs_owner(sim->mesh.slabs, grid_key_plane(key)) == sim->comm.rank;
+        key != REORDER_GONE && slabs_owner(sim->mesh.slabs, grid_key_layer(key)) == sim->comm.rank;
     if (own) gather(g, points + 3 * n, sum);
     for (int c = 0; c < 4 && own; c++) all[c] = c > 0 && sum[0] > 0.0 ? sum[c] / sum[0] : sum[c];
     density[n] = all[0] / h3;

@@ -6,11 +6,11 @@
 #include "sim/balance.h"
 #include "sim/sim.h"
 
-/* Cell plane of the i-th of the next state, which is inside the domain. */
-static int32_t plane_of(const struct sim *sim, int32_t i)
+/* Layer of the i-th of the next state, which is inside the domain. */
+static int32_t layer_of(const struct sim *sim, int32_t i)
 {
   const struct grid_geometry *geometry = &sim->mesh.grid->geometry;
-  return (int32_t)grid_base_inside(geometry, 0, sim->next.p->x[geometry->axis[0]][i]);
+  return (int32_t)(grid_base_inside(geometry, 0, sim->next.p->x[geometry->axis[0]][i]) / BLOCK_X);
 }
 
 bool sim_find_leavers(struct sim *sim)
@@ -25,15 +25,15 @@ bool sim_find_leavers(struct sim *sim)
   if (slabs->count == 1) return false;
   for (int32_t i = 0; i < sim->p->count; i++) {
     if (sim->next.fate[i] == FATE_GONE) continue;
-    const int32_t plane = plane_of(sim, i);
-    if (plane >= low && plane < high) continue;
+    const int32_t layer = layer_of(sim, i);
+    if (layer >= low && layer < high) continue;
     if (l->count == l->room) {
       const int32_t room = 2 * l->room + 64;
       l->particle = mem_resize(l->particle, (size_t)l->room, (size_t)room, sizeof *l->particle);
       l->room = room;
     }
     l->particle[l->count++] = i;
-    const int owner = slabs_owner(slabs, plane);
+    const int owner = slabs_owner(slabs, layer);
     farther = farther || (owner != rank - 1 && owner != rank + 1);
   }
   return farther;
@@ -45,7 +45,7 @@ static void pack_leavers(struct sim *sim)
   sim->outgoing.record_size = particles_record_size(sim->p);
   for (int32_t k = 0; k < sim->leavers.count; k++) {
     const int32_t i = sim->leavers.particle[k];
-    const int owner = slabs_owner(sim->mesh.slabs, plane_of(sim, i));
+    const int owner = slabs_owner(sim->mesh.slabs, layer_of(sim, i));
     next_pack(&sim->next, i, sim->p, sim->order.home[i], mailbox_add(&sim->outgoing, owner));
     reorder_vacate(&sim->order, sim->order.home[i]);
     sim->next.fate[i] = FATE_GONE;
@@ -80,28 +80,6 @@ int sim_worthwhile(const struct sim *sim)
   return worth < 1 ? 1 : worth < sim->crew.size ? worth : sim->crew.size;
 }
 
-/* Planes for the threads, equal work as far as planes allow. A single thread has the planes that the right
- * neighbour waits for apart, to do them first. */
-static void chunk_planes(struct sim *sim)
-{
-  struct grid *g = sim->mesh.grid;
-  const int workers = sim_worthwhile(sim);
-  g->edge_apart = false;
-  g->threads = sim->order.threads = workers == 1 ? 1 : sim->crew.size;
-  if (g->planes < 2 * SLAB_LEAST) return;
-  if (workers == 1) {
-    g->edge_apart = sim->comm.rank + 1 < sim->mesh.slabs->count;
-    if (g->edge_apart) grid_chunks(g, 2, (const int32_t[]){0, g->planes - SLAB_LEAST, g->planes});
-    return;
-  }
-  int64_t *weight = mem_alloc((size_t)g->planes, sizeof *weight);
-  for (int32_t k = 0; k < g->planes; k++) weight[k] = sim_plane_work(sim, k);
-  struct slabs *chunks = slabs_create(workers, g->planes, (struct slab_work){.weight = weight});
-  grid_chunks(g, chunks->count, chunks->cut);
-  slabs_destroy(&chunks);
-  mem_free(weight);
-}
-
 /* The kernels read the order where it now is. */
 static void point_transfer(struct sim *sim)
 {
@@ -126,8 +104,7 @@ void sim_settle(struct sim *sim, bool anywhere)
   const bool has_slab = rank < sim->mesh.slabs->count;
   const int32_t first = has_slab ? sim->mesh.slabs->cut[rank] : 0;
   grid_collect(sim->mesh.grid, first, has_slab ? sim->mesh.slabs->cut[rank + 1] - first : 0, &cells);
-  chunk_planes(sim);
-  sim->order.threads = sim->mesh.grid->threads;
+  sim->mesh.grid->threads = sim->order.threads = sim_worthwhile(sim) == 1 ? 1 : sim->crew.size;
   halo_agree(sim->mesh.halo, sim->mesh.slabs, sim->mesh.grid);
   crew_fit(&sim->crew, sim->mesh.grid);
   sim_end_phase(sim, PHASE_BUILD, &clock);

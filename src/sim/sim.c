@@ -139,17 +139,17 @@ void sim_stage(struct sim *sim)
 /* First cuts: equal numbers of particles, until the grid is there. */
 static void cut_slabs(struct sim *sim)
 {
-  const int32_t planes = (int32_t)(sim->mesh.grid->geometry.cells[0] + 1);
-  int64_t *weight = mem_alloc((size_t)planes, sizeof *weight);
-  for (int32_t i = 0; i < sim->p->count && sim->comm.size > 1; i++) weight[grid_key_plane(key_of(sim, i))]++;
-  comm_sum_i64(&sim->comm, weight, planes);
-  sim->mesh.slabs = slabs_create(sim->comm.size, planes, (struct slab_work){.weight = weight});
+  const int32_t layers = grid_layers(&sim->mesh.grid->geometry);
+  int64_t *weight = mem_alloc((size_t)layers, sizeof *weight);
+  for (int32_t i = 0; i < sim->p->count && sim->comm.size > 1; i++) weight[grid_key_layer(key_of(sim, i))]++;
+  comm_sum_i64(&sim->comm, weight, layers);
+  sim->mesh.slabs = slabs_create(sim->comm.size, layers, (struct slab_work){.weight = weight});
   mem_free(weight);
   if (sim->mesh.slabs->count < sim->comm.size)
-    log_warn("%d of %d ranks idle: %d planes give at most %d slabs of %d; use fewer ranks or more cells "
-             "along the slab axis",
-             sim->comm.size - sim->mesh.slabs->count, sim->comm.size, planes, sim->mesh.slabs->count,
-             SLAB_LEAST);
+    log_warn("%d of %d ranks idle: a slab has at least %d planes of cells, and the domain has %lld along the "
+             "slab axis; use fewer ranks with more threads, or more cells along that axis",
+             sim->comm.size - sim->mesh.slabs->count, sim->comm.size, BLOCK_X,
+             (long long)sim->mesh.grid->geometry.cells[0]);
 }
 
 /* V0 of the particles that have none yet (method.md, step 2). */
@@ -160,8 +160,9 @@ static void estimate_volumes(struct sim *sim)
     if (sim->p->volume[i] == 0.0) missing = 1.0;
   comm_max(&sim->comm, &missing, 1);
   if (missing == 0.0) return;
-  sim_scatter(sim, sim->kernels->p2g_mass, &sim->transfer, (const enum node_field[]){NODE_MOMENTUM}, 1);
-  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->estimate_volume, &sim->transfer, PASS_ALL);
+  sim_scatter(sim, sim->kernels->p2g_mass, &sim->transfer, sim->kernels->layout,
+              (const enum node_field[]){NODE_MOMENTUM}, 1);
+  sim_blocks(sim, sim->kernels->estimate_volume, &sim->transfer);
 }
 
 static vd all_lanes(const double *array, int32_t i)
@@ -250,7 +251,7 @@ static void pack_strangers(struct sim *sim, int64_t most, int32_t *end)
   void *last = mem_alloc(1, out->record_size);
   while (*end > 0 && out->count < most) {
     const int32_t i = --*end;
-    const int owner = slabs_owner(sim->mesh.slabs, grid_key_plane(key_of(sim, i)));
+    const int owner = slabs_owner(sim->mesh.slabs, grid_key_layer(key_of(sim, i)));
     if (owner == sim->comm.rank) continue;
     particles_pack(p, i, mailbox_add(out, owner));
     particles_pack(p, --p->count, last);
@@ -367,7 +368,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->mesh.halo = halo_create(&sim->comm);
   sim->balance.every = 1;
   sim->instruments = instruments_create(scene);
-  crew_create(&sim->crew, comm->threads < MAX_CHUNKS ? comm->threads : MAX_CHUNKS);
+  crew_create(&sim->crew, comm->threads < MAX_THREADS ? comm->threads : MAX_THREADS, sim->kernels);
   sim->crew.meanwhile = move_messages_on;
   sim->crew.context = sim;
   sim->crew.timeline = comm->traffic->timeline;
@@ -584,19 +585,30 @@ void sim_end_phase(struct sim *sim, enum phase phase, double *since)
   *since = now;
 }
 
-void sim_scatter(struct sim *sim, plane_kernel *kernel, void *arguments, const enum node_field *fields,
-                 int count)
+void sim_sum(struct sim *sim, const struct block_sum *sums, int count)
 {
-  for (int k = 0; k < count; k++) grid_clear_sum(sim->mesh.grid, fields[k]);
-  crew_planes(&sim->crew, sim->mesh.grid, kernel, arguments, PASS_EDGES);
-  halo_begin(sim->mesh.halo, sim->mesh.grid, fields, count);
-  crew_planes(&sim->crew, sim->mesh.grid, kernel, arguments, PASS_INSIDE);
-  for (int k = 0; k < count; k++) grid_join(sim->mesh.grid, fields[k]);
-  halo_end(sim->mesh.halo, sim->mesh.grid, fields, count);
+  struct grid *g = sim->mesh.grid;
+  enum node_field fields[CREW_SUMS * WORKER_PARTS] = {NODE_MOMENTUM};
+  int n = 0;
+  for (int k = 0; k < count; k++)
+    for (int f = 0; f < sums[k].fields; f++) fields[n++] = sums[k].field[f];
+  const bool alone = !g->has_left && !g->has_right;
+  for (int k = 0; k < count; k++) crew_sum(&sim->crew, g, &sums[k], k, alone ? PASS_ALL : PASS_EDGES);
+  if (alone) return;
+  halo_begin(sim->mesh.halo, g, fields, n);
+  for (int k = 0; k < count; k++) crew_sum(&sim->crew, g, &sums[k], k, PASS_INSIDE);
+  halo_end(sim->mesh.halo, g, fields, n);
 }
 
-int32_t sim_owned_tiles(const struct sim *sim)
+void sim_scatter(struct sim *sim, block_kernel *kernel, void *arguments, enum part_layout layout,
+                 const enum node_field *fields, int count)
 {
-  const struct grid *g = sim->mesh.grid;
-  return g->plane_tile[g->has_right ? g->planes : g->node_planes];
+  struct block_sum sum = {&sim->mesh.grid->blocks, kernel, arguments, layout, count, {NODE_MOMENTUM}};
+  memcpy(sum.field, fields, (size_t)count * sizeof *fields);
+  sim_sum(sim, &sum, 1);
+}
+
+void sim_blocks(struct sim *sim, block_kernel *kernel, void *arguments)
+{
+  crew_blocks(&sim->crew, sim->mesh.grid, &sim->mesh.grid->blocks, kernel, arguments);
 }

@@ -248,10 +248,6 @@ int sim_step_until(struct sim *sim, double limit, struct error *err);
 
 int sim_advance_to_frame(struct sim *sim, int64_t frame, struct error *err);
 
-/* Rank that must count node plane k of its grid in global sums; tiles [0, this) are the rank's own. Not
- * collective. */
-int32_t sim_owned_tiles(const struct sim *sim);
-
 /* Ends a phase that began at *since, which becomes now. What was spent on waiting meanwhile is not the
  * phase's but PHASE_EXCHANGE's and PHASE_REDUCE's. Not collective. */
 void sim_end_phase(struct sim *sim, enum phase phase, double *since);
@@ -273,10 +269,14 @@ struct material_constants *sim_constants_create(const struct scene *scene);
 double sim_sound_in(const struct scene *scene, const struct material_constants *constants,
                     const struct particles *p, int32_t i);
 
-/* Fields that are sums over particles: a kernel over all planes of all ranks, the exchange while it works,
- * and the sums complete on shared planes. */
-void sim_scatter(struct sim *sim, plane_kernel *kernel, void *arguments, const enum node_field *fields,
-                 int count);
+/* Fields that are sums over blocks: their kernels over all blocks of all ranks, the exchange while they work,
+ * and the sums complete on shared bricks. sim_scatter(): one sum over the particles. */
+void sim_sum(struct sim *sim, const struct block_sum *sums, int count);
+void sim_scatter(struct sim *sim, block_kernel *kernel, void *arguments, enum part_layout layout,
+                 const enum node_field *fields, int count);
+
+/* A kernel over all blocks of particles. Not collective. */
+void sim_blocks(struct sim *sim, block_kernel *kernel, void *arguments);
 
 /* A solve over the nodes, but for its fields and its product. Not collective. */
 struct cr_system sim_system(struct sim *sim);
@@ -284,7 +284,7 @@ struct cr_system sim_system(struct sim *sim);
 /* A field's vectors on nodes in contact keep what the solve may move (bodies/contact.h). context: the sim. */
 void sim_project(void *context, enum node_field field);
 
-/* Brings the particle arrays into the order (cell, id): particle k of this rank is then sim->p's k-th. To be
+/* Brings the particle arrays into the order (block, cell, id): particle k of this rank is then sim->p's k-th. To be
  * called before the arrays are read from outside; sim_advance() and a step that ends on a frame have done it.
  * Not collective, changes no result. */
 void sim_tidy(struct sim *sim);

@@ -29,15 +29,15 @@ static void rasterise(struct sim *sim, double *clock)
   const enum node_field fields[2] = {NODE_MOMENTUM, NODE_VELOCITY};
   const bool fused = transfer_is_fused(&sim->transfer);
   if (fused) grid_clear(sim->mesh.grid, NODE_VELOCITY);
-  sim->crew.label = "p2g planes";
-  sim_scatter(sim, sim->kernels->p2g, &sim->transfer, fields, fused ? 1 : 2);
+  sim->crew.label = "p2g blocks";
+  sim_scatter(sim, sim->kernels->p2g, &sim->transfer, sim->kernels->layout, fields, fused ? 1 : 2);
   if (sim->scene->gap) {
     const enum node_field place = NODE_PLACE;
-    sim_scatter(sim, sim->kernels->p2g_place, &sim->transfer, &place, 1);
+    sim_scatter(sim, sim->kernels->p2g_place, &sim->transfer, sim->kernels->layout, &place, 1);
   }
   if (scene_has_layers(sim->scene)) {
     const enum node_field room = NODE_ROOM;
-    sim_scatter(sim, sim->kernels->p2g_room, &sim->transfer, &room, 1);
+    sim_scatter(sim, sim->kernels->p2g_room, &sim->transfer, sim->kernels->layout, &room, 1);
   }
   if (sim->scene->has_heat) heat_rasterise(sim);
   sim_end_phase(sim, PHASE_P2G, clock);
@@ -58,8 +58,8 @@ static void collide_nodes(struct sim *sim, double *clock)
   for (int k = 0; k < sim->scene->body_count; k++)
     body_driven_pose(&sim->scene->bodies[k], &sim->drives[k], sim->clock.time, &sim->poses[k]);
   for (int k = 0; k < sim->scene->body_count; k++) sim->poses[k].dt = sim->transfer.dt;
-  const int shared = g->geometry.support - 1, bodies = sim->scene->body_count;
-  const int32_t left = g->has_left ? shared : 0, right = g->has_right ? g->planes : g->node_planes;
+  const int bodies = sim->scene->body_count;
+  const int32_t left = g->has_left ? BRICK_TILES * g->layer_brick[1] : 0, right = grid_owned_tiles(g);
   struct body_tally *tallies = instruments_bodies(sim);
   const bool wet = sim->heat.count > 0;
   struct contacts *contacts = wet || sim->scene->beta > 0.0 ? &sim->contacts : NULL;
@@ -70,7 +70,7 @@ static void collide_nodes(struct sim *sim, double *clock)
   sim->report.contact_nodes =
       of_left + contact_nodes(g, sim->poses, bodies, left, right, closes, contacts, tallies);
   sim->contacts.owned = sim->contacts.count;
-  contact_nodes(g, sim->poses, bodies, right, g->node_planes, closes, contacts,
+  contact_nodes(g, sim->poses, bodies, right, g->tile_count, closes, contacts,
                 NULL); /* the right neighbour counts */
   sim->shared_contacts = of_left;
   sim_end_phase(sim, PHASE_NODES, clock);
@@ -79,9 +79,11 @@ static void collide_nodes(struct sim *sim, double *clock)
 static void multiply(struct sim *sim, enum node_field in, enum node_field out, bool diagonal)
 {
   struct hessian_arguments arguments = {&sim->transfer, in, out, NULL, diagonal};
-  sim->crew.label = "product planes";
-  sim_scatter(sim, sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian, &arguments,
-              &out, 1);
+  sim->crew.label = "product blocks";
+  if (sim->transfer.mixed)
+    sim_scatter(sim, sim->kernels->hessian_mixed, &arguments, PART_SHEETS, &out, 1);
+  else
+    sim_scatter(sim, sim->kernels->hessian, &arguments, sim->kernels->layout, &out, 1);
 }
 
 struct project_arguments {
@@ -102,7 +104,7 @@ void sim_project(void *context, enum node_field field)
   struct grid *g = sim->mesh.grid;
   struct project_arguments arguments = {&sim->contacts, g->node[field]};
   if (sim->contacts.count)
-    crew_tiles(&sim->crew, g, project_tiles, &arguments, sim_owned_tiles(sim), NULL, 0);
+    crew_tiles(&sim->crew, g, project_tiles, &arguments, grid_owned_tiles(sim->mesh.grid), NULL, 0);
 }
 
 static void apply_hessian(void *context, enum node_field in, enum node_field out)
@@ -146,7 +148,7 @@ struct cr_system sim_system(struct sim *sim)
   return (struct cr_system){.grid = sim->mesh.grid,
                             .crew = &sim->crew,
                             .kernels = sim->kernels,
-                            .owned_tiles = sim_owned_tiles(sim),
+                            .owned_tiles = grid_owned_tiles(sim->mesh.grid),
                             .context = sim,
                             .reduce = reduce_dots,
                             .reduce_begin = begin_dots,
@@ -236,8 +238,8 @@ static void find_crowds(struct sim *sim)
   if (flight->count == 0) return;
   flight->crowd = mem_reserve(flight->crowd, &flight->capacity, sim->p->count, sizeof *flight->crowd);
   sim->transfer.crowd = flight->crowd;
-  sim_scatter(sim, sim->kernels->p2g_filled, &sim->transfer, &field, 1);
-  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->find_crowds, &sim->transfer, PASS_ALL);
+  sim_scatter(sim, sim->kernels->p2g_filled, &sim->transfer, sim->kernels->layout, &field, 1);
+  sim_blocks(sim, sim->kernels->find_crowds, &sim->transfer);
 }
 
 /* Steps 7 to 10, into the next state. */
@@ -247,10 +249,10 @@ static void update_particles(struct sim *sim, struct step_result *result, double
   find_crowds(sim);
   if (transfer_is_flip(&sim->transfer))
     crew_tiles(&sim->crew, g, sim->kernels->mix, &sim->transfer, g->tile_count, NULL, 0);
-  sim->crew.label = "g2p planes";
-  crew_planes(&sim->crew, g, sim->kernels->g2p, &sim->transfer, PASS_ALL);
+  sim->crew.label = "g2p blocks";
+  sim_blocks(sim, sim->kernels->g2p, &sim->transfer);
   if (sim->scene->has_heat) heat_update_particles(sim);
-  crew_collect(&sim->crew, g, result, sim->measured, sim->changed);
+  crew_collect(&sim->crew, result, sim->measured, sim->changed);
   sim_end_phase(sim, PHASE_G2P, clock);
 }
 
@@ -412,8 +414,8 @@ static bool try_step(struct sim *sim, double dt, struct step_result *result, str
 static void update_affine(struct sim *sim, double *clock)
 {
   if (!(sim->next.once & NEEDS_AFFINE)) return;
-  sim->crew.label = "affine planes";
-  crew_planes(&sim->crew, sim->mesh.grid, sim->kernels->g2p_affine, &sim->transfer, PASS_ALL);
+  sim->crew.label = "affine blocks";
+  sim_blocks(sim, sim->kernels->g2p_affine, &sim->transfer);
   sim_end_phase(sim, PHASE_G2P, clock);
 }
 

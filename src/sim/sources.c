@@ -88,7 +88,7 @@ static void emit(struct sim *sim, double time, int64_t counts[2])
     counts[0]++;
     counts[1] += key == REORDER_GONE;
     sim->max_sound = fmax(sim->max_sound, sim_sound_of(sim, all, i));
-    if (key == REORDER_GONE || slabs_owner(sim->mesh.slabs, grid_key_plane(key)) != sim->comm.rank) continue;
+    if (key == REORDER_GONE || slabs_owner(sim->mesh.slabs, grid_key_layer(key)) != sim->comm.rank) continue;
     instruments_pass(sim, true, all, i, all, i);
     particles_pack(all, i, record);
     particles_unpack(sim->p, particles_append(sim->p, 1), record);

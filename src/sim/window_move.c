@@ -20,7 +20,7 @@ static void bring_in(struct sim *sim, int64_t from, int64_t to)
   for (int32_t i = 0; i < all->count; i++) {
     const double x[3] = {all->x[0][i], all->x[1][i], all->x[2][i]};
     const uint64_t key = grid_key_of(&sim->mesh.grid->geometry, x);
-    if (key == REORDER_GONE || slabs_owner(sim->mesh.slabs, grid_key_plane(key)) != sim->comm.rank) continue;
+    if (key == REORDER_GONE || slabs_owner(sim->mesh.slabs, grid_key_layer(key)) != sim->comm.rank) continue;
     instruments_pass(sim, true, all, i, all, i);
     particles_pack(all, i, record);
     particles_unpack(sim->p, particles_append(sim->p, 1), record);
