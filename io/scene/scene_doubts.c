@@ -706,6 +706,11 @@ static void check_probe_lines(struct doubts *d)
           s->probes_every, e.hardened, fmax(1.0, floor(e.hardened / 20.0)));
 }
 
+static bool body_rubs(const struct body *body)
+{
+  return body->friction > 0.0 && (!body->sticky || body->sticky_steep);
+}
+
 /* Semi-implicit steps damp what is faster than they are, and so the peaks of an impact. */
 static void check_measured(struct doubts *d, const struct body *body)
 {
@@ -715,10 +720,74 @@ static void check_measured(struct doubts *d, const struct body *body)
   scene_step_limits(s, &e);
   const double crossed = e.step * s->cfl_sound / e.sound;
   if (crossed > 0.5)
-    doubt(d, body->line,
-          "bodies.%s: in a step of %.2g s sound crosses %.2g cells, so the peak of an impact comes out low; "
-          "impulses are right. Set time.max_step to %.1g or less, or the explicit scheme (docs/accuracy.md)",
-          body->name, e.step, crossed, e.step / (4.0 * crossed));
+    doubt(
+        d, body->line,
+        "bodies.%s: in a step of %.2g s sound crosses %.2g cells, so the peak of an impact comes out low%s. "
+        "Set time.max_step to %.1g or less, or the explicit scheme (docs/accuracy.md)",
+        body->name, e.step, crossed,
+        body_rubs(body) && !s->whole_friction ? ", and if it is slanting, its friction by up to 30 %"
+                                              : "; impulses are right",
+        e.step / (4.0 * crossed));
+}
+
+/* Friction before the solve is in proportion to elastic forces that the solve then takes back. */
+static void check_friction(struct doubts *d)
+{
+  static const double most = 10.0; /* cells of sound per step; at 16 a block slides at 0.9 of its speed */
+  const struct scene *s = d->scene;
+  struct scene_estimate e;
+  bool rubs = false;
+  for (int k = 0; k < s->body_count; k++) rubs |= body_rubs(&s->bodies[k]);
+  if (!rubs || s->beta == 0.0 || !s->slide || s->whole_friction) return;
+  scene_step_limits(s, &e);
+  const double crossed = e.step * s->cfl_sound / e.sound;
+  if (crossed > most)
+    doubt(d, 0,
+          "time: in a step of %.2g s sound crosses %.3g cells, so friction on bodies is too strong, and slow "
+          "slopes may hold; set %stime.max_step to %.2g or less (docs/accuracy.md)",
+          e.step, crossed, s->gap || s->has_heat ? "" : "integrator.friction to whole, or ",
+          e.step * most / crossed);
+}
+
+static bool is_sand(const struct scene *s, int material)
+{
+  return s->materials[material].model == MODEL_SAND;
+}
+
+/* FLIP takes its part of the motion in each step. */
+static void check_sand(struct doubts *d)
+{
+  const struct scene *s = d->scene;
+  bool sand = false;
+  for (int k = 0; k < s->snow_count; k++) sand |= is_sand(s, s->snow[k].material);
+  for (int k = 0; k < s->source_count; k++) sand |= is_sand(s, s->sources[k].material);
+  if (sand && s->scheme == SCHEME_FLIP && s->flip_fraction > 0.0)
+    doubt(
+        d, 0,
+        "transfer.scheme: flip stops sand too soon: a column runs out 0.5 to 0.7 times as far as it should; "
+        "leave the key out, or set it to apic (docs/accuracy.md)");
+}
+
+/* Sand within a body that turns and rubs. */
+static void check_drum(struct doubts *d, const struct body *body)
+{
+  const struct scene *s = d->scene;
+  const struct box around = bounds_of(d, &body->shape);
+  bool within = false;
+  const bool turns = vec_norm(body->spin) > 0.0 || (body->motion && motion_turns(body->motion));
+  if (!turns || !body_rubs(body)) return;
+  for (int k = 0; k < s->snow_count; k++) {
+    bool inside = is_sand(s, s->snow[k].material) && d->clouds[k].count > 0;
+    for (int a = 0; a < 3; a++)
+      inside = inside && d->clouds[k].box.low[a] > around.low[a] && d->clouds[k].box.high[a] < around.high[a];
+    within |= inside;
+  }
+  if (within)
+    doubt(
+        d, body->line,
+        "bodies.%s: sand in a body that turns stands too steep, at 46 degrees instead of 30 if the radius is "
+        "8 cells; do not trust its slope (docs/accuracy.md)",
+        body->name);
 }
 
 /* Snow ahead that ends too early slides away as a block, and a body that pushes it feels less. A push of a
@@ -779,6 +848,60 @@ static void check_rolling(struct doubts *d, const struct snow_source *snow)
           snow->name, cells, snow->shape.radius / enough);
 }
 
+static bool is_liquid(const struct scene *s, const struct snow_source *snow)
+{
+  return snow->liquid || s->materials[snow->material].model == MODEL_WATER;
+}
+
+/* How fast a solid is when it meets a liquid (m/s, squared); infinite if it does not within the run. */
+static double meeting_speed2(const struct scene *s, const struct snow_source *solid, const struct box *box,
+                             const struct box *liquid)
+{
+  const double g = vec_norm(s->gravity), h = s->spacing, speed = speed_of(solid);
+  double up[3];
+  bool covers = true;
+  int vertical = 0;
+  for (int a = 0; a < 3; a++) {
+    up[a] = -s->gravity[a] / g;
+    if (fabs(up[a]) > fabs(up[vertical])) vertical = a;
+  }
+  const double fall = fmax(0.0, along(up, box, false) - along(up, liquid, true));
+  if (along(up, box, true) < along(up, liquid, false)) return INFINITY; /* it lies below */
+  if (fall > s->end * (speed + 0.5 * g * s->end)) return INFINITY;
+  for (int a = 0; a < 3; a++) {
+    if (a == vertical) continue;
+    if (box->low[a] > liquid->high[a] + h || box->high[a] < liquid->low[a] - h) return INFINITY;
+    covers = covers && box->low[a] < liquid->low[a] + h && box->high[a] > liquid->high[a] - h;
+  }
+  return covers ? INFINITY : speed * speed + 2.0 * g * fall; /* a lid has nowhere to go */
+}
+
+/* Liquid and solid share velocities at nodes, so a solid takes the liquid around it along. What plunges in is
+ * moved by its own inertia at first. */
+static void check_floating(struct doubts *d)
+{
+  static const double enough = 64.0, slow = 10.0; /* cells across; squared speed over g times the size */
+  const struct scene *s = d->scene;
+  const double g = vec_norm(s->gravity);
+  for (int k = 0; k < s->snow_count && g > 0.0; k++) {
+    const struct box *box = &d->clouds[k].box;
+    double size = INFINITY, least = INFINITY;
+    for (int a = 0; a < 3; a++) size = fmin(size, box->high[a] - box->low[a]);
+    if (is_liquid(s, &s->snow[k]) || !d->clouds[k].count || size > enough * s->spacing) continue;
+    for (int l = 0; l < s->snow_count; l++)
+      if (is_liquid(s, &s->snow[l]) && d->clouds[l].count)
+        least = fmin(least, meeting_speed2(s, &s->snow[k], box, &d->clouds[l].box));
+    if (least > slow * g * size) continue;
+    doubt(
+        d, s->snow[k].line,
+        "snow.%s: what floats rises and sinks too slowly, since it takes the liquid around it along: with 4 "
+        "cells across a fiftieth of its way, with 8 an eighth, with 16 a quarter. Here it has %.3g; do not "
+        "trust how fast it "
+        "moves (docs/accuracy.md)",
+        s->snow[k].name, size / s->spacing);
+  }
+}
+
 int scene_doubts(const struct scene *s, scene_say *say, void *context)
 {
   struct doubts d = {.scene = s, .say = say, .context = context};
@@ -804,10 +927,14 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
     check_thickness(&d, &s->bodies[k]);
     check_snow_in_body(&d, &s->bodies[k]);
     check_measured(&d, &s->bodies[k]);
+    check_drum(&d, &s->bodies[k]);
   }
   for (int k = 0; k < s->probe_count; k++) check_probe(&d, &s->probes[k]);
   check_probe_lines(&d);
   check_window(&d);
+  check_friction(&d);
+  check_sand(&d);
+  check_floating(&d);
   if (d.count > MOST_SAID) {
     char text[64];
     snprintf(text, sizeof text, "and %d more like these", d.count - MOST_SAID);

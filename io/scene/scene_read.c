@@ -81,6 +81,15 @@ static void read_cfl_sound(struct reader *r, const struct yaml_item *root, const
     reader_fail_key(r, map, "cfl_sound", "expected at most 1: beyond it no explicit step is stable");
 }
 
+/* The paper's longest step, for cells of its size and up to 2 cm. In larger cells it grows with the time that
+ * gravity takes to move matter by a cell: FLIP and APIC take a part of the motion in each step, so in cells
+ * of 1 m the same step would stop a flow ten times as soon as in cells of 1 cm. */
+static double usual_max_step(const struct scene *s)
+{
+  static const double usual = 5e-4, largest_cell = 0.02; /* s, m */
+  return s->spacing > largest_cell ? usual * sqrt(s->spacing / largest_cell) : usual;
+}
+
 static void read_time(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   static const char *const keys[] = {"end", "step", "max_step", "cfl", "cfl_sound", "frame_rate", NULL};
@@ -90,7 +99,7 @@ static void read_time(struct reader *r, const struct yaml_item *root, struct sce
   s->step = reader_number_or_auto(r, map, "step");
   const bool free = s->step == 0.0;
   static const char fixed[] = "beside 'step', which says how long steps are";
-  s->max_step = reader_number_if(r, free, fixed, map, "max_step", 5e-4, RANGE_POSITIVE);
+  s->max_step = reader_number_if(r, free, fixed, map, "max_step", usual_max_step(s), RANGE_POSITIVE);
   s->cfl = reader_number_if(r, free, fixed, map, "cfl", 0.4, RANGE_POSITIVE);
   read_cfl_sound(r, root, map, s);
   s->frame_rate = reader_number(r, map, "frame_rate", 24.0, RANGE_POSITIVE);
@@ -241,6 +250,23 @@ static void check_repeats(struct reader *r, const struct yaml_item *root, const 
     reader_refuse(r, map, "flow_repeats", "without a material whose operator is 'flow'");
 }
 
+/* Whether a material of the scene is sand, before that section is read. */
+static bool has_sand(const struct yaml_item *root)
+{
+  const struct yaml_item *materials = yaml_find(root, "materials");
+  for (int k = 0; materials && materials->kind == YAML_MAP && k < materials->count; k++) {
+    const struct yaml_item *model = yaml_find(materials->child[k], "model");
+    if (model && model->kind == YAML_SCALAR && strcmp(model->text, "sand") == 0) return true;
+  }
+  return false;
+}
+
+/* FLIP takes its part of the motion in each step, and stops sand long before it has come to rest. */
+static enum scene_scheme usual_scheme(const struct yaml_item *root, const struct yaml_item *map)
+{
+  return has_sand(root) && !yaml_find(map, "flip_fraction") ? SCHEME_APIC : SCHEME_FLIP;
+}
+
 static void read_transfer(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
   enum { PIC = 2 };
@@ -249,7 +275,7 @@ static void read_transfer(struct reader *r, const struct yaml_item *root, struct
   static const char *const kernels[] = {"cubic", "quadratic", NULL};  /* enum scene_kernel */
   static const char *const forces[] = {"mpm", "mls", NULL};           /* enum scene_force */
   const struct yaml_item *map = reader_open(r, root, "transfer", keys);
-  const int scheme = reader_choice(r, map, "scheme", SCHEME_FLIP, schemes);
+  const int scheme = reader_choice(r, map, "scheme", usual_scheme(root, map), schemes);
   s->scheme = scheme == PIC ? SCHEME_FLIP : (enum scene_scheme)scheme;
   s->kernel = (enum scene_kernel)reader_choice(r, map, "kernel", KERNEL_CUBIC, kernels);
   s->force = (enum scene_force)reader_choice(r, map, "force", FORCE_MPM, forces);

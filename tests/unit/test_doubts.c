@@ -244,6 +244,95 @@ static void window_ends(void **state)
   expect_none(PLOUGH("1", "0.5", ""));
 }
 
+/* Steps in which sound crosses many cells, on a body that rubs: von_mises has a sound of 128 m/s. */
+static void strong_friction(void **state)
+{
+  (void)state;
+#define STIFF(spacing, more)                                                                                 \
+  "domain: {lower: [0, 0, 0], cells: [60, 60, 60], spacing: " spacing "}\ntime: {end: 0.1}\n"                \
+  "materials: {m: {model: von_mises}}\nsnow: [{box: {lower: [0.03, 0.03, 0.03], upper: [0.06, 0.06, "        \
+  "0.06]}}]\n" more
+#define ROUGH(friction) "bodies: {floor: {plane: {point: [0, 0.03, 0], normal: [0, 1, 0]}" friction "}}\n"
+  const char *const words =
+      "time: in a step of 0.0005 s sound crosses 15.9 cells, so friction on bodies is too";
+  expect(STIFF("0.004", ROUGH("")), words);
+  expect(STIFF("0.004", ROUGH("")), "set integrator.friction to whole, or time.max_step to 0.00031 or less");
+  expect(STIFF("0.004", ROUGH(", sticky: true, sticky_above: 60, friction: 0.5")), words);
+  expect(STIFF("0.004", ROUGH("") "integrator: {contact: gap}\n"), "set time.max_step to 0.00031 or less");
+  expect_none(STIFF("0.008", ROUGH("")));
+  expect_none(STIFF("0.004", ROUGH(", friction: 0")));
+  expect_none(STIFF("0.004", ROUGH(", sticky: true")));
+  expect_none(STIFF("0.004", ""));
+  expect_none(STIFF("0.004", ROUGH("") "integrator: {friction: whole}\n"));
+  expect_none(STIFF("0.004", ROUGH("") "integrator: {scheme: explicit}\n"));
+}
+
+/* FLIP holds sand, so apic is its default. */
+static void sand(void **state)
+{
+  (void)state;
+#define DUNE(transfer)                                                                                       \
+  DOMAIN "snow:\n  - {box: {lower: [-0.1, 0, -0.1], upper: [0.1, 0.1, 0.1]}}\n"                              \
+         "materials: {m: {model: sand}}\n" FLOOR transfer
+  const char *const words = "transfer.scheme: flip stops sand too soon";
+  expect_none(DUNE(""));
+  expect_none(DUNE("transfer: {force: mls}\n"));
+  expect_none(DUNE("transfer: {scheme: pic}\n"));
+  expect(DUNE("transfer: {scheme: flip}\n"), words);
+  expect(DUNE("transfer: {flip_fraction: 0.99}\n"), words);
+}
+
+/* A drum that turns with sand in it. */
+static void drums(void **state)
+{
+  (void)state;
+#define DRUM(model, more)                                                                                    \
+  DOMAIN                                                                                                     \
+  "snow:\n  - {box: {lower: [-0.05, 0.16, -0.05], upper: [0.05, 0.2, 0.05]}}\n"                              \
+  "materials: {m: {model: " model "}}\nbodies:\n  drum: {difference: [{box: {lower: [-0.12, 0.09, "          \
+  "-0.12], upper: [0.12, 0.32, 0.12]}}, {cylinder: {from: [0, 0.2, -0.2], to: [0, 0.2, 0.2], radius: "       \
+  "0.08}}]" more "}\n"
+  const char *const words = "bodies.drum: sand in a body that turns stands too steep";
+  expect(DRUM("sand", ", pivot: [0, 0.2, 0], spin: [0, 0, 1]"), words);
+  expect(DRUM("sand", ", pivot: [0, 0.2, 0], motion: {keys: [{time: 0}, {time: 1, rotate: {axis: [0, 0, 1], "
+                      "degrees: 60}}]}"),
+         words);
+  expect_none(DRUM("snow", ", pivot: [0, 0.2, 0], spin: [0, 0, 1]"));
+  expect_none(DRUM("sand", ""));
+  expect_none(DRUM("sand", ", motion: {keys: [{time: 0}, {time: 1, move: [0, 0.1, 0]}]}"));
+  expect_none(DOMAIN "snow:\n  - {box: {lower: [-0.1, 0, -0.1], upper: [0.1, 0.1, 0.1]}}\n"
+                     "materials: {m: {model: sand}}\n"
+                     "bodies: {stirrer: {box: {lower: [-0.1, 0.11, -0.02], upper: [0.1, 0.2, 0.02]}, "
+                     "spin: [0, 1, 0]}}\n");
+}
+
+/* Solids in liquid: what floats there, lies on it or comes slowly. */
+static void floating(void **state)
+{
+  (void)state;
+#define FLOAT(lower, upper, more)                                                                            \
+  "domain: {lower: [-0.04, -0.04, -0.04], cells: [19, 40, 19], spacing: 0.01}\ntime: {end: 0.5}\n"           \
+  "heat: {liquid: {stiffness: 2e5, conductivity: 2000}}\nsnow:\n"                                            \
+  "  - {name: pool, difference: [{box: {lower: [0, 0, 0], upper: [0.1, 0.08, 0.1]}}, "                       \
+  "{box: {lower: " lower ", upper: " upper "}}], phase: liquid}\n"                                           \
+  "  - {name: cube, box: {lower: " lower ", upper: " upper "}, conductivity: 1000" more "}\n" FLOOR
+  const char *const words = "snow.cube: what floats rises and sinks too slowly";
+  expect(FLOAT("[0.03, 0.03, 0.03]", "[0.07, 0.07, 0.07]", ""), words);
+  expect(FLOAT("[0.03, 0.03, 0.03]", "[0.07, 0.07, 0.07]", ""), "Here it has 4;");
+  expect(FLOAT("[0.03, 0.08, 0.03]", "[0.07, 0.12, 0.07]", ""), words);
+  expect(FLOAT("[0.03, 0.1, 0.03]", "[0.07, 0.14, 0.07]", ", velocity: [0, -1, 0]"), words);
+  expect_none(FLOAT("[0.03, 0.1, 0.03]", "[0.07, 0.14, 0.07]", ", velocity: [0, -3, 0]")); /* plunges in */
+  expect_none(FLOAT("[0, 0.08, 0]", "[0.1, 0.12, 0.1]", ""));                              /* a lid */
+  expect_none("gravity: [0, 0, 0]\n" FLOAT("[0.03, 0.03, 0.03]", "[0.07, 0.07, 0.07]", ""));
+  /* The model water shares velocities as well. */
+  expect(
+      "domain: {lower: [-0.04, -0.04, -0.04], cells: [19, 40, 19], spacing: 0.01}\ntime: {end: 0.5}\n"
+      "materials: {water: {model: water}, ice: {kind: icy}}\nsnow:\n"
+      "  - {name: pool, box: {lower: [0, 0, 0], upper: [0.1, 0.08, 0.1]}, material: water}\n"
+      "  - {name: cube, box: {lower: [0.03, 0.08, 0.03], upper: [0.07, 0.12, 0.07]}, material: ice}\n" FLOOR,
+      words);
+}
+
 static void overlapping_snow(void **state)
 {
   (void)state;
@@ -346,8 +435,8 @@ static void heat(void **state)
 #define WARM(heat, ball, step)                                                                               \
   "domain: {lower: [-0.3, -0.05, -0.3], cells: [60, 60, 60], spacing: 0.01}\ntime: {end: 0.5" step "}\n"     \
   "heat: {" heat "}\nsnow:\n"                                                                                \
-  "  - {name: pool, box: {lower: [-0.2, 0, -0.2], upper: [0.2, 0.1, 0.2]}, phase: liquid}\n"                 \
-  "  - {name: ball, sphere: {center: [0, 0.2, 0], radius: 0.05}, " ball "}\n"
+  "  - {name: pool, box: {lower: [-0.2, 0, -0.2], upper: [0.15, 0.1, 0.2]}, phase: liquid}\n"                \
+  "  - {name: ball, sphere: {center: [0.24, 0.2, 0], radius: 0.05}, " ball "}\n"
 #define LIQUID "liquid: {stiffness: 3e5, conductivity: 2000}"
   expect_none(WARM(LIQUID, "conductivity: 1000", ""));
   expect(WARM("liquid: {stiffness: 3e5}", "conductivity: 1", "") FLOOR, "less than a cell of 0.01 m");
@@ -359,10 +448,10 @@ static void heat(void **state)
   expect(WARM(LIQUID, "conductivity: 1000, temperature: 20", ""), "snow.ball.temperature: 20 K is colder");
   expect(WARM(LIQUID ", ambient: {exchange: 5, temperature: 20}", "conductivity: 1000", ""),
          "heat.ambient.temperature: 20 K is colder");
-  /* Water in snow: its mass counts twice. */
-  expect(
-      WARM(LIQUID, "conductivity: 1000", "") "  - {box: {lower: [-0.1, 0, -0.1], upper: [0.1, 0.05, 0.1]}}\n",
-      "snow.pool and snow.snow-2 overlap");
+  /* Water in water: its mass counts twice. */
+  expect(WARM(LIQUID, "conductivity: 1000",
+              "") "  - {box: {lower: [-0.1, 0, -0.1], upper: [0.1, 0.05, 0.1]}, phase: liquid}\n",
+         "snow.pool and snow.snow-2 overlap");
 }
 
 int main(void)
@@ -377,6 +466,10 @@ int main(void)
       cmocka_unit_test(snow_in_bodies),
       cmocka_unit_test(rolling),
       cmocka_unit_test(window_ends),
+      cmocka_unit_test(strong_friction),
+      cmocka_unit_test(sand),
+      cmocka_unit_test(floating),
+      cmocka_unit_test(drums),
       cmocka_unit_test(overlapping_snow),
       cmocka_unit_test(bodies_out_of_reach),
       cmocka_unit_test(centimetres),
