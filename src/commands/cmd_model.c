@@ -170,12 +170,12 @@ enum { MOST_ROWS = 256 };
 /* The first SHOWN go to the terminal, all to a file. */
 static const char *const columns[] = {
     "ranks",      "threads",          "nodes",          "ms a step",       "speed-up",
-    "efficiency", "lost to planes %", "serial work %",  "exchange %",      "sums %",
+    "efficiency", "lost to layers %", "serial work %",  "exchange %",      "sums %",
     "GB a rank",  "work ms",          "serial ms",      "exchange ms",     "sums ms",
     "slabs",      "busy threads",     "MB sent a step", "messages a step", "sums a step"};
 enum { COLUMNS = sizeof columns / sizeof *columns, SHOWN = 11 };
 
-/* Where the difference to the ideal time goes, as parts of the step. What is left over is planes that cannot
+/* Where the difference to the ideal time goes, as parts of the step. What is left over is layers that cannot
  * be shared out evenly, or are too few for all threads. */
 static void losses(const struct model_time *time, const struct model_case *c, double lost[4])
 {
@@ -219,9 +219,9 @@ static void print_head(const struct findings *m, const struct options *o, const 
                        const struct model_case *c)
 {
   const double seconds = m->speed.parallel + m->speed.serial;
-  printf("%lld particles%s, %d planes along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
-         (long long)p->all_particles, o->weak ? " per rank" : "", p->planes, 'x' + p->axis,
-         (long long)p->all_tiles, m->speed.ranks, m->speed.threads, m->speed.machine);
+  printf("%lld particles%s, %d layers of blocks along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
+         (long long)p->all_particles, o->weak ? " per rank" : "", p->layers, 'x' + p->axis,
+         (long long)(BRICK_TILES * p->all_bricks), m->speed.ranks, m->speed.threads, m->speed.machine);
   printf("a particle of a dense block takes %.0f ns per step", 1e9 * seconds * 22.0);
   if (c->implicit)
     printf(" and %.0f ns per product; %.3g iterations per step", 1e9 * m->speed.product * 8.0, c->iterations);
@@ -253,7 +253,7 @@ static void print_fit(const struct model_speed *speed, bool implicit)
 struct curves {
   int count;
   double ranks[MOST_ROWS], step[MOST_ROWS], ideal[MOST_ROWS], efficiency[MOST_ROWS], one[MOST_ROWS];
-  double lost[4][MOST_ROWS]; /* % of a step: planes, serial work, exchange, sums */
+  double lost[4][MOST_ROWS]; /* % of a step: layers, serial work, exchange, sums */
 };
 
 static void add_point(struct curves *curves, const struct model_time *time, const struct model_case *c)
@@ -286,7 +286,7 @@ static void add_ideal(struct plot_panel *panel, const struct curves *v, const do
 static int draw(const struct curves *v, const struct options *o, const struct profile *p,
                 const struct model_case *c, struct error *err)
 {
-  static const char *const causes[4] = {"planes", "serial work", "exchange", "sums"};
+  static const char *const causes[4] = {"layers", "serial work", "exchange", "sums"};
   char title[256], note[256];
   const char *slash = strrchr(o->launch.scene_path, '/');
   snprintf(title, sizeof title, "Predicted %s scaling of %s", o->weak ? "weak" : "strong",
