@@ -96,7 +96,7 @@ layer_of() {
     io/*) echo 7 ;;
     src/seeding/*) echo 8 ;;
     src/sim/*) echo 9 ;;
-    src/render/* | src/predict/*) echo 10 ;;
+    src/render/* | src/surface/* | src/predict/*) echo 10 ;;
     src/study/* | src/run/*) echo 11 ;;
     src/commands/* | src/api/*) echo 12 ;;
     *) complain "$1: in no folder of the layers" ;;

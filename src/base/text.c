@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,4 +46,18 @@ void text_put_escaped(struct text *text, const char *plain)
     default:
       if ((unsigned char)*plain >= 0x20 || *plain == '\n' || *plain == '\t') text_add(text, plain, 1);
     }
+}
+
+void text_put_base64(struct text *text, const void *bytes, size_t size)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const uint8_t *from = bytes;
+  for (size_t i = 0; i < size; i += 3) {
+    const size_t left = size - i;
+    const uint32_t v = (uint32_t)from[i] << 16 | (left > 1 ? (uint32_t)from[i + 1] << 8 : 0) |
+                       (left > 2 ? (uint32_t)from[i + 2] : 0);
+    const char four[4] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
+                          left > 2 ? digits[v & 63] : '='};
+    text_add(text, four, 4);
+  }
 }

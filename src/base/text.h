@@ -17,4 +17,7 @@ void text_put(struct text *text, const char *format, ...) __attribute__((format(
  */
 void text_put_escaped(struct text *text, const char *plain);
 
+/* In base 64, with padding. */
+void text_put_base64(struct text *text, const void *bytes, size_t size);
+
 #endif

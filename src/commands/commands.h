@@ -21,6 +21,7 @@ int cmd_movie(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
 #endif

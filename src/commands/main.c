@@ -45,6 +45,7 @@ static const struct command commands[] = {
     {"movie", cmd_movie, "make a film of the frames of a run (MP4)", false},
     {"plot", cmd_plot, "plot the history of runs: energy, steps, time by phase (SVG, PNG)", false},
     {"report", cmd_report, "one page about a run: pictures, plots, numbers (HTML)", false},
+    {"view", cmd_view, "a page in which one turns and plays a run, in any browser (HTML)", false},
     {"export", cmd_export, "write frames as PLY, VTP, CSV, NPZ or OpenVDB", false},
     {"bench", cmd_bench, "measure the speed of the inner loops on this machine", false},
     {"version", command_version, "print version and commit", false},

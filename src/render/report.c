@@ -306,19 +306,6 @@ static int put_plots(struct text *t, const struct subject *s, struct error *err)
   return FIRN_OK;
 }
 
-static void put_base64(struct text *t, const uint8_t *bytes, size_t size)
-{
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (size_t i = 0; i < size; i += 3) {
-    const size_t left = size - i;
-    const uint32_t v = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-                       (left > 2 ? (uint32_t)bytes[i + 2] : 0);
-    char four[4] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
-                    left > 2 ? digits[v & 63] : '='};
-    text_add(t, four, 4);
-  }
-}
-
 static int put_picture(struct text *t, const struct image *image, double time, struct error *err)
 {
   uint8_t *bytes = NULL;
@@ -326,7 +313,7 @@ static int put_picture(struct text *t, const struct image *image, double time, s
   const int code = image_encode_png(image, &bytes, &size, err);
   if (code) return code;
   text_put(t, "<figure><img alt=\"the snow at %.4g s\" src=\"data:image/png;base64,", time);
-  put_base64(t, bytes, size);
+  text_put_base64(t, bytes, size);
   text_put(t, "\"><figcaption>%.4g s</figcaption></figure>\n", time);
   mem_free(bytes);
   return FIRN_OK;

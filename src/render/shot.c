@@ -74,9 +74,8 @@ static char *recorded_scene(const char *frame)
 }
 
 /* A frame does not say where its scene lay, and so where the files are that its shapes are made of: where the
- * run was started from, beside the frame, here, or in scenes/. Bodies whose files are nowhere are left out.
- */
-static void read_stored(const char *stored, const char *frame, struct scene **out)
+ * run was started from, beside the frame, here, or in scenes/. */
+void shot_stored_scene(const char *stored, const char *frame, struct scene **out)
 {
   char *recorded = recorded_scene(frame);
   const char *const places[] = {recorded ? recorded : frame, frame, "scene.yml", "scenes/scene.yml"};
@@ -138,7 +137,7 @@ static int scene_of(struct shot *shot, const struct frame *frame, int index, con
   if (given)
     code = read_given(given, &slot->scene, err);
   else
-    read_stored(text, shot->options.frames[index], &slot->scene);
+    shot_stored_scene(text, shot->options.frames[index], &slot->scene);
   if (!given && slot->scene) scene_compare_files(frame->files, slot->scene->files, warn_changed, NULL);
   if (code) return code;
   slot->text = mem_strdup(text);

@@ -41,6 +41,10 @@ void shot_close(struct shot **shot);
 /* The camera that was found or given, at the first frame, as one that could be given. */
 struct scene_camera shot_camera(const struct shot *shot);
 
+/* The scene with this text in the frame at this path, ready to be drawn; NULL with a warning if it cannot be
+ * read. Bodies whose files are nowhere have no shape. */
+void shot_stored_scene(const char *stored, const char *frame, struct scene **out);
+
 /* Paints frame `index` of the options. A traced picture is made by all ranks and comes to rank 0; a preview
  * is made by the rank that calls, which then may be any one alone. */
 int shot_paint(struct shot *shot, int index, struct image *image, float **linear,
