@@ -21,7 +21,7 @@
 
 static const char usage[] =
     "usage: firn model SCENE.yml [--set KEY=VALUE]... [--ranks LIST] [--threads N] [--per-node N]\n"
-    "                  [--network NAME | --latency S --bandwidth B] [--particles N] [--weak]\n"
+    "                  [--network NAME | --latency S --bandwidth B] [--particles N] [--weak [--apart]]\n"
     "                  [--iterations N] [--pipelined] [--machine FILE] [--csv FILE] [--plot NAME]\n"
     "       mpirun -n RANKS firn model SCENE.yml [--save FILE] [--steps N] [--fit] ...\n"
     "\n"
@@ -38,7 +38,9 @@ static const char usage[] =
     "  --latency S       any other network: seconds of a small message between nodes, and\n"
     "  --bandwidth B     bytes/s of a large one\n"
     "  --particles N     refine the cells until the scene has N particles\n"
-    "  --weak            one copy of the scene per rank, side by side (domain.copies)\n"
+    "  --weak            one copy of the scene per rank, side by side, so that their snow meets\n"
+    "                    (domain.copies, domain.copy_cells)\n"
+    "  --apart           likewise, but with the air that the scene has around its snow\n"
     "  --iterations N    iterations of the solver per step (as measured)\n"
     "  --pipelined       as if the scene had integrator.solver: pipelined\n"
     "  --steps N         steps to measure (10, and at least two seconds unless the scene ends before)\n"
@@ -56,7 +58,7 @@ struct options {
   struct model_link own; /* of --latency and --bandwidth */
   int64_t threads, per_node, steps;
   double particles, iterations;
-  bool weak, pipelined, fit, help;
+  bool weak, apart, pipelined, fit, help;
 };
 
 static int check_options(int argc, char **argv, struct options *o, struct error *err)
@@ -87,6 +89,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     BANDWIDTH,
     PARTICLES,
     WEAK,
+    APART,
     ITERATIONS,
     PIPELINED,
     STEPS,
@@ -106,6 +109,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
                                         {"bandwidth", required_argument, NULL, BANDWIDTH},
                                         {"particles", required_argument, NULL, PARTICLES},
                                         {"weak", no_argument, NULL, WEAK},
+                                        {"apart", no_argument, NULL, APART},
                                         {"iterations", required_argument, NULL, ITERATIONS},
                                         {"pipelined", no_argument, NULL, PIPELINED},
                                         {"steps", required_argument, NULL, STEPS},
@@ -132,6 +136,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     case BANDWIDTH: code = option_positive("model: --bandwidth", optarg, &o->own.bandwidth, err); break;
     case PARTICLES: code = option_positive("model: --particles", optarg, &o->particles, err); break;
     case WEAK: o->weak = true; break;
+    case APART: o->weak = o->apart = true; break;
     case ITERATIONS: code = option_not_negative("model: --iterations", optarg, &o->iterations, err); break;
     case PIPELINED: o->pipelined = true; break;
     case STEPS: code = option_count("model: --steps", optarg, 2, 1000000, &o->steps, err); break;
@@ -376,7 +381,8 @@ static int predict(const struct findings *m, const struct scene *scene, const st
     at = *end ? end + 1 : end;
     c.ranks = (int)ranks;
     struct model_time time;
-    struct profile *longer = o->weak ? profile_repeat(base, c.ranks) : NULL;
+    struct profile *longer =
+        o->weak ? profile_repeat(base, c.ranks, o->apart ? 0 : profile_snow_planes(base)) : NULL;
     model_predict(longer ? longer : base, &m->speed, &m->network, o->link, &c, &time);
     profile_destroy(&longer);
     if (first == 0.0) first = time.step;

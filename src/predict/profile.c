@@ -246,15 +246,29 @@ static void make_section(struct sampler *s, const double lower[3], const double 
     s->section.touched[k] = mem_alloc((size_t)(s->section.count[0] * s->section.count[1]), 1);
 }
 
-/* Stencils that reach from one copy to the next are taken as if they did not. */
-struct profile *profile_repeat(const struct profile *one, int copies)
+int32_t profile_snow_planes(const struct profile *p)
 {
-  struct profile *p = profile_create(one->axis, one->planes * copies, one->support);
+  int32_t first = 0, end = p->planes;
+  while (first < end && p->particles[first] == 0) first++;
+  while (end > first && p->particles[end - 1] == 0) end--;
+  return end > first ? end - first : 1;
+}
+
+/* Stencils of two copies that meet in a plane are taken to reach the same tiles, as those of a bar that goes
+ * on. */
+struct profile *profile_repeat(const struct profile *one, int copies, int32_t distance)
+{
+  if (distance <= 0 || distance > one->planes) distance = one->planes;
+  const int32_t tile_planes = one->planes + one->support - 1;
+  struct profile *p = profile_create(one->axis, one->planes + (copies - 1) * distance, one->support);
   for (int c = 0; c < copies; c++) {
-    memcpy(p->particles + c * one->planes, one->particles, (size_t)one->planes * sizeof *p->particles);
-    memcpy(p->cells + c * one->planes, one->cells, (size_t)one->planes * sizeof *p->cells);
-    memcpy(p->tiles + c * one->planes, one->tiles,
-           (size_t)(one->planes + one->support - 1) * sizeof *p->tiles);
+    const int32_t at = c * distance;
+    for (int32_t k = 0; k < one->planes; k++) {
+      p->particles[at + k] += one->particles[k];
+      p->cells[at + k] += one->cells[k];
+    }
+    for (int32_t k = 0; k < tile_planes; k++)
+      if (one->tiles[k] > p->tiles[at + k]) p->tiles[at + k] = one->tiles[k];
   }
   add_up(p);
   return p;
@@ -267,7 +281,8 @@ struct profile *profile_of_scene(const struct scene *scene, double refine)
   struct sampler s = {.scene = scene, .h = scene->spacing / refine};
   const int axis = any ? slab_axis(scene, lower, upper) : 0;
   for (int a = 0; a < 3; a++) s.axis[a] = (axis + a) % 3;
-  s.planes = (int32_t)ceil((double)(scene->cells[axis] / scene->copies) * refine);
+  const int64_t apart = (scene->copies - 1) * scene->copy_cells;
+  s.planes = (int32_t)ceil((double)(scene->cells[axis] - apart) * refine);
   s.profile = profile_create(axis, s.planes, scene->kernel == KERNEL_CUBIC ? 4 : 3);
   if (any) {
     look_through_window(&s);
@@ -281,7 +296,8 @@ struct profile *profile_of_scene(const struct scene *scene, double refine)
   }
   add_up(s.profile);
   if (scene->copies == 1) return s.profile;
-  struct profile *all = profile_repeat(s.profile, scene->copies);
+  struct profile *all =
+      profile_repeat(s.profile, scene->copies, (int32_t)llround((double)scene->copy_cells * refine));
   profile_destroy(&s.profile);
   return all;
 }
