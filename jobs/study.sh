@@ -31,12 +31,15 @@ study_quote() { # WORD
   printf "'%s'" "${1//\'/\'\\\'\'}"
 }
 
+# What a study asks of sbatch unless FIRN_SBATCH says otherwise.
+study_defaults=()
+
 # Runs FIRST to LAST of a study; prints the number of the job.
 study_submit() { # FOLDER RUNS SBATCH-OPTIONS...
   local folder=$1 runs=$2
   shift 2
   # shellcheck disable=SC2086 # options are words on purpose
-  sbatch --parsable --array="$runs" -o "${folder//%/%%}/run_%a.log" ${FIRN_SBATCH:-} "$@" "$study_jobs/firn.slurm" --study "$folder" | cut -d';' -f1
+  sbatch --parsable --array="$runs" -o "${folder//%/%%}/run_%a.log" "${study_defaults[@]}" ${FIRN_SBATCH:-} "$@" "$study_jobs/firn.slurm" --study "$folder" | cut -d';' -f1
 }
 
 study_collect_after() { # FOLDER JOBS...

@@ -19,7 +19,7 @@ struct yaml *record_read(const char *folder)
   return yaml;
 }
 
-double record_number(const struct yaml *record, const char *path)
+static const struct yaml_item *find(const struct yaml *record, const char *path)
 {
   char key[64];
   const struct yaml_item *item = record ? record->root : NULL;
@@ -27,14 +27,19 @@ double record_number(const struct yaml *record, const char *path)
     const size_t length = strcspn(path, ".");
     snprintf(key, sizeof key, "%.*s", (int)length, path);
     item = item && item->kind == YAML_MAP ? yaml_find(item, key) : NULL;
-    if (!item || !path[length]) break;
+    if (!item || !path[length]) return item && item->kind == YAML_SCALAR ? item : NULL;
     path += length + 1;
   }
-  return item && item->kind == YAML_SCALAR && !yaml_is_null(item) ? strtod(item->text, NULL) : NAN;
 }
 
-const char *record_text(const struct yaml *record, const char *key)
+double record_number(const struct yaml *record, const char *path)
 {
-  const struct yaml_item *item = record ? yaml_find(record->root, key) : NULL;
-  return item && item->kind == YAML_SCALAR ? item->text : "";
+  const struct yaml_item *item = find(record, path);
+  return item && !yaml_is_null(item) ? strtod(item->text, NULL) : NAN;
+}
+
+const char *record_text(const struct yaml *record, const char *path)
+{
+  const struct yaml_item *item = find(record, path);
+  return item ? item->text : "";
 }

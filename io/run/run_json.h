@@ -11,7 +11,7 @@ struct yaml *record_read(const char *folder);
 /* A number by its path, such as seconds.stepping; NaN where there is none. The record may be NULL. */
 double record_number(const struct yaml *record, const char *path);
 
-/* A text of the record itself; "" where there is none. */
-const char *record_text(const struct yaml *record, const char *key);
+/* A text by its path, such as machine.mpi; "" where there is none. */
+const char *record_text(const struct yaml *record, const char *path);
 
 #endif

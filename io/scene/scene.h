@@ -161,7 +161,8 @@ struct scene {
   double spacing; /* m */
   enum scene_axis slab_axis;
   enum scene_leave leave;
-  int copies; /* of the scene, side by side along the slab axis; cells are those of all */
+  int copies;         /* of the scene, side by side along the slab axis; cells are those of all */
+  int64_t copy_cells; /* from one copy to the next */
 
   double gravity[3]; /* m/s^2 */
 
@@ -300,6 +301,18 @@ static inline int scene_own_snow(const struct scene *scene)
 {
   return scene->snow_own ? scene->snow_own : scene->snow_count;
 }
+
+/* Bodies that are no copies. */
+static inline int scene_own_bodies(const struct scene *scene)
+{
+  return scene->snow_own ? scene->body_own : scene->body_count;
+}
+
+/* The least cells from one copy of the scene to the next at which neither snow nor bodies of one reach into
+ * another; those of one copy where nothing tells. *snow_touches: whether it is the snow that meets. For a
+ * loaded scene. */
+int64_t scene_touching_cells(const struct scene *scene, bool *snow_touches);
+
 /* The camera at a time (s), without keys. */
 struct scene_camera scene_camera_at(const struct scene_camera *camera, double time);
 

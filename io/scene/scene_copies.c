@@ -9,6 +9,7 @@
 #include "io/scene/scene.h"
 #include "io/scene/scene_read.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +88,56 @@ static void copy_bodies(struct scene *s, int axis, double shift)
     }
 }
 
+/* Widens [*lower, *upper] by a shape; false if it has no end. */
+static bool widen(const struct shape *shape, int axis, double *lower, double *upper)
+{
+  double low[3], high[3];
+  if (!shape_bounds(shape, low, high)) return false;
+  *lower = fmin(*lower, low[axis]);
+  *upper = fmax(*upper, high[axis]);
+  return true;
+}
+
+/* Cells that a length takes, but for rounding. */
+static int64_t cells_of(const struct scene *s, double length)
+{
+  return length > 0.0 ? (int64_t)ceil(length / s->spacing - 1e-6) : 0;
+}
+
+static int64_t snow_cells(const struct scene *s, int axis)
+{
+  double lower = INFINITY, upper = -INFINITY;
+  for (int k = 0; k < scene_own_snow(s); k++)
+    if (!s->snow[k].file) widen(&s->snow[k].shape, axis, &lower, &upper);
+  return cells_of(s, upper - lower);
+}
+
+int64_t scene_touching_cells(const struct scene *s, bool *snow_touches)
+{
+  const int axis = (int)scene_copy_axis(s);
+  double lower = INFINITY, upper = -INFINITY;
+  for (int k = 0; k < scene_own_snow(s); k++)
+    if (!s->snow[k].file) widen(&s->snow[k].shape, axis, &lower, &upper);
+  for (int k = 0; k < scene_own_bodies(s); k++) widen(&s->bodies[k].shape, axis, &lower, &upper);
+  int64_t cells = cells_of(s, upper - lower);
+  const int64_t most = s->cells[axis] - (s->copies - 1) * (s->copies > 1 ? s->copy_cells : 0);
+  if (cells < 1 || cells > most) cells = most;
+  *snow_touches = snow_cells(s, axis) >= cells;
+  return cells;
+}
+
+/* Snow of two copies in one place would be twice as dense. */
+static int check_distance(const struct scene *s, int axis, struct error *err)
+{
+  const int64_t least = snow_cells(s, axis);
+  if (s->copy_cells >= least || s->copy_cells == s->cells[axis] - (s->copies - 1) * s->copy_cells)
+    return FIRN_OK;
+  return error_set(err, FIRN_EINPUT,
+                   "%s: domain.copy_cells: copies of snow that takes %lld cells along %c would overlap every "
+                   "%lld cells; use at least %lld",
+                   s->path, (long long)least, 'x' + axis, (long long)s->copy_cells, (long long)least);
+}
+
 int scene_make_copies(struct scene *s, struct error *err)
 {
   s->snow_own = s->snow_count;
@@ -95,8 +146,9 @@ int scene_make_copies(struct scene *s, struct error *err)
   const int axis = (int)s->slab_axis;
   int code = check_snow(s, err);
   if (!code) code = check_bodies(s, axis, err);
+  if (!code) code = check_distance(s, axis, err);
   if (code) return code;
-  const double shift = s->spacing * (double)(s->cells[axis] / s->copies);
+  const double shift = s->spacing * (double)s->copy_cells;
   copy_snow(s, axis, shift);
   copy_bodies(s, axis, shift);
   return FIRN_OK;

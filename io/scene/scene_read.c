@@ -17,10 +17,15 @@ static const int64_t most_cells = (int64_t)1 << 20;
 static void read_copies(struct reader *r, const struct yaml_item *map, struct scene *s)
 {
   s->copies = 1;
+  if (!yaml_find(map, "copies") && yaml_find(map, "copy_cells"))
+    reader_fail_key(r, map, "copy_cells", "the distance of copies, but there is one; add domain.copies");
   if (!yaml_find(map, "copies")) return;
   s->copies = (int)reader_integer(r, map, "copies", 1, 1, 1000000);
   s->slab_axis = scene_copy_axis(s);
-  s->cells[s->slab_axis] *= s->copies;
+  s->copy_cells = s->cells[s->slab_axis];
+  if (yaml_find(map, "copy_cells"))
+    s->copy_cells = reader_integer(r, map, "copy_cells", s->copy_cells, 1, s->copy_cells);
+  s->cells[s->slab_axis] += (s->copies - 1) * s->copy_cells;
   if (s->cells[s->slab_axis] > most_cells)
     reader_fail_key(r, map, "copies", "%d copies have %lld cells along %c; expected at most %lld", s->copies,
                     (long long)s->cells[s->slab_axis], 'x' + (int)s->slab_axis, (long long)most_cells);
@@ -31,7 +36,8 @@ enum { LEAST_CELLS = 4 };
 
 static void read_domain(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
-  static const char *const keys[] = {"lower", "cells", "spacing", "slab_axis", "leave", "copies", NULL};
+  static const char *const keys[] = {"lower", "cells",  "spacing",    "slab_axis",
+                                     "leave", "copies", "copy_cells", NULL};
   static const char *const axes[] = {"x", "y", "z", "auto", NULL}; /* enum scene_axis */
   static const char *const leave[] = {"remove", "stop", NULL};     /* enum scene_leave */
   static const double origin[3] = {0.0, 0.0, 0.0};

@@ -35,7 +35,7 @@ struct options {
   struct model_link own; /* of --latency and --bandwidth */
   int64_t threads, per_node, steps;
   double particles, iterations;
-  bool weak, pipelined, fit, help;
+  bool weak, apart, pipelined, fit, help;
 };
 
 static int take_set(void *into, const struct option_row *row, const char *text, struct error *err)
@@ -63,8 +63,12 @@ static const struct option_row option_rows[] = {
      OPTION_POSITIVE(struct options, own.bandwidth)},
     {"particles", "N", "refine the cells until the scene has N particles",
      OPTION_POSITIVE(struct options, particles)},
-    {"weak", NULL, "one copy of the scene per rank, side by side (domain.copies)",
+    {"weak", NULL,
+     "one copy of the scene per rank, side by side, so that their snow meets (domain.copies, "
+     "domain.copy_cells)",
      OPTION_FLAG(struct options, weak)},
+    {"apart", NULL, "likewise, but with the air that the scene has around its snow",
+     OPTION_FLAG(struct options, apart)},
     {"iterations", "N", "iterations of the solver per step (as measured)",
      OPTION_NOT_NEGATIVE(struct options, iterations)},
     {"pipelined", NULL, "as if the scene had integrator.solver: pipelined",
@@ -110,6 +114,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
   if (code || o->help) return code;
   if (words.count != 1) return error_set(err, FIRN_EINPUT, "model: give exactly one scene file");
   o->launch.scene_path = words.word[0];
+  o->weak = o->weak || o->apart;
   return check_options(o, err);
 }
 
@@ -339,7 +344,8 @@ static int predict(const struct findings *m, const struct scene *scene, const st
     at = *end ? end + 1 : end;
     c.ranks = (int)ranks;
     struct model_time time;
-    struct profile *longer = o->weak ? profile_repeat(base, c.ranks) : NULL;
+    struct profile *longer =
+        o->weak ? profile_repeat(base, c.ranks, o->apart ? 0 : profile_snow_layers(base)) : NULL;
     model_predict(longer ? longer : base, &m->speed, &m->network, o->link, &c, &time);
     profile_destroy(&longer);
     if (first == 0.0) first = time.step;

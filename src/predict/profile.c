@@ -261,16 +261,28 @@ static void make_section(struct sampler *s, const double lower[3], const double 
   s->section.next = mem_alloc(blocks, 1);
 }
 
-/* Stencils that reach from one copy to the next are taken as if they did not. */
-struct profile *profile_repeat(const struct profile *one, int copies)
+int32_t profile_snow_layers(const struct profile *p)
 {
-  struct profile *p = profile_create(one->axis, one->layers * copies, one->support);
+  int32_t first = 0, end = p->layers;
+  while (first < end && p->particles[first] == 0) first++;
+  while (end > first && p->particles[end - 1] == 0) end--;
+  return end > first ? end - first : 1;
+}
+
+/* Copies that meet in a layer are taken to have the same blocks and bricks there, as a bar that goes on. */
+struct profile *profile_repeat(const struct profile *one, int copies, int32_t distance)
+{
+  if (distance <= 0 || distance > one->layers) distance = one->layers;
+  struct profile *p = profile_create(one->axis, one->layers + (copies - 1) * distance, one->support);
   for (int c = 0; c < copies; c++) {
-    const size_t bytes = (size_t)one->layers * sizeof(int64_t);
-    memcpy(p->particles + c * one->layers, one->particles, bytes);
-    memcpy(p->cells + c * one->layers, one->cells, bytes);
-    memcpy(p->blocks + c * one->layers, one->blocks, bytes);
-    memcpy(p->bricks + c * one->layers, one->bricks, bytes + sizeof(int64_t));
+    const int32_t at = c * distance;
+    for (int32_t k = 0; k < one->layers; k++) {
+      p->particles[at + k] += one->particles[k];
+      p->cells[at + k] += one->cells[k];
+      if (one->blocks[k] > p->blocks[at + k]) p->blocks[at + k] = one->blocks[k];
+    }
+    for (int32_t k = 0; k <= one->layers; k++)
+      if (one->bricks[k] > p->bricks[at + k]) p->bricks[at + k] = one->bricks[k];
   }
   add_up(p);
   return p;
@@ -283,7 +295,8 @@ struct profile *profile_of_scene(const struct scene *scene, double refine)
   struct sampler s = {.scene = scene, .h = scene->spacing / refine};
   const int axis = any ? slab_axis(scene, lower, upper) : 0;
   for (int a = 0; a < 3; a++) s.axis[a] = (axis + a) % 3;
-  s.planes = (int32_t)ceil((double)(scene->cells[axis] / scene->copies) * refine);
+  const int64_t apart = (scene->copies - 1) * scene->copy_cells;
+  s.planes = (int32_t)ceil((double)(scene->cells[axis] - apart) * refine);
   s.profile = profile_create(axis, s.planes / BLOCK_X + 1, scene->kernel == KERNEL_CUBIC ? 4 : 3);
   if (any) {
     look_through_window(&s);
@@ -295,7 +308,8 @@ struct profile *profile_of_scene(const struct scene *scene, double refine)
   }
   add_up(s.profile);
   if (scene->copies == 1) return s.profile;
-  struct profile *all = profile_repeat(s.profile, scene->copies);
+  struct profile *all =
+      profile_repeat(s.profile, scene->copies, (int32_t)llround((double)scene->copy_cells * refine / BLOCK_X));
   profile_destroy(&s.profile);
   return all;
 }

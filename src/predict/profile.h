@@ -28,8 +28,12 @@ struct profile *profile_of_scene(const struct scene *scene, double refine);
 /* Collective. */
 struct profile *profile_of_sim(const struct sim *sim);
 
-/* The same so many times, one behind the other: what domain.copies makes of a scene. */
-struct profile *profile_repeat(const struct profile *profile, int copies);
+/* The same so many times, one every `distance` layers: what domain.copies makes of a scene. 0: as many layers
+ * as one has. */
+struct profile *profile_repeat(const struct profile *profile, int copies, int32_t distance);
+
+/* Layers from the first to the last that holds particles, 1 at least. */
+int32_t profile_snow_layers(const struct profile *profile);
 
 void profile_destroy(struct profile **profile);
 

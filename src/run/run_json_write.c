@@ -25,7 +25,7 @@ struct rank_record {
   double seconds[PHASES];
   double frames, checkpoints, memory; /* memory: the most resident bytes */
   int64_t messages[WAITS], bytes[WAITS], plane_messages, plane_bytes;
-  int64_t threads;
+  int64_t threads, cells;
   char host[HOST];
 };
 
@@ -36,7 +36,8 @@ static struct rank_record record_of(const struct run *run)
                           .checkpoints = run->keeping,
                           .plane_messages = run->sim->mesh.halo->messages - run->planes_before[0],
                           .plane_bytes = run->sim->mesh.halo->bytes - run->planes_before[1],
-                          .threads = run->comm.threads};
+                          .threads = run->comm.threads,
+                          .cells = run->sim->mesh.grid->cell_count};
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) == 0) r.memory = 1024.0 * (double)usage.ru_maxrss;
   memcpy(r.seconds, run->seconds, sizeof r.seconds);
@@ -117,15 +118,18 @@ static void put_time(struct json *json, const char *key, time_t when)
   json_text(json, key, text);
 }
 
-static void put_work(struct json *json, const struct run *run)
+static void put_work(struct json *json, const struct run *run, const struct rank_record *all)
 {
   const struct sim *sim = run->sim;
+  int64_t cells = 0;
+  for (int r = 0; r < run->comm.size; r++) cells += all[r].cells;
   json_integer(json, "first_step", run->first_step);
   json_integer(json, "steps", run->all_steps.count);
   json_bool(json, "finished", !run->leaving);
   json_text(json, "stopped_by", run->leaving ? request_name(run->leaving) : NULL);
   json_number(json, "simulated", sim->clock.time - run->time_before);
   json_integer(json, "particles", sim->totals.particles);
+  json_integer(json, "cells", cells);
   json_number(json, "particle_steps", run->all_particle_steps);
   json_integer(json, "iterations", run->all_iterations);
   json_integer(json, "products", sim->scene->beta > 0.0 ? run->all_iterations + 2 * run->all_steps.count : 0);
@@ -193,7 +197,7 @@ static struct json compose(const struct run *run, const struct rank_record *all)
   json_integer(&json, "slabs", run->sim->mesh.slabs->count);
   json_integer(&json, "threads", all[0].threads);
   put_machine(&json, run, all);
-  put_work(&json, run);
+  put_work(&json, run, all);
   put_seconds(&json, run, all);
   put_traffic(&json, all, run->comm.size);
   put_spread(&json, "memory", all, run->comm.size, offsetof(struct rank_record, memory));

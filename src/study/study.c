@@ -200,38 +200,104 @@ int study_sweep(struct study **out, const char *scene, char *const *words, int w
   return code;
 }
 
-static void add_scaling_run(struct study *s, int ranks, int copies, bool check)
+/* An entry of --ranks. */
+struct layout {
+  int ranks, threads; /* threads: 0 if not given */
+  int64_t cores, copies;
+};
+
+static void add_scaling_run(struct study *s, const struct layout *l, int ranks, bool check,
+                            int64_t copy_cells)
 {
   char text[32];
   struct study_run *run = add_run(s);
+  const int64_t values[2] = {l->copies, copy_cells};
   run->ranks = ranks;
+  run->threads = l->threads;
   run->check = check;
   run->values = mem_alloc((size_t)s->key_count, sizeof *run->values);
-  snprintf(text, sizeof text, "%d", copies);
-  for (int k = 0; k < s->key_count; k++) run->values[k] = mem_strdup(text);
+  for (int k = 0; k < s->key_count; k++) {
+    snprintf(text, sizeof text, "%lld", (long long)values[k]);
+    run->values[k] = mem_strdup(text);
+  }
 }
 
-int study_scaling(struct study **out, enum study_kind kind, const char *scene, const char *ranks,
+static bool read_layout(const char *word, struct layout *out)
+{
+  char *end;
+  const long ranks = strtol(word, &end, 10);
+  long threads = 0;
+  if (end == word || ranks < 1 || ranks > 1000000) return false;
+  if (*end == 'x') {
+    const char *second = end + 1;
+    threads = strtol(second, &end, 10);
+    if (end == second || threads < 1 || threads > 100000) return false;
+  }
+  *out = (struct layout){
+      .ranks = (int)ranks, .threads = (int)threads, .cores = (int64_t)ranks * (threads ? threads : 1)};
+  return *end == '\0';
+}
+
+/* Entries with threads and such without cannot be compared; nor is one of use twice. */
+static bool follows(const struct layout *all, int count)
+{
+  const struct layout *last = &all[count];
+  for (int k = 0; k < count; k++) {
+    if (all[k].cores > last->cores || (all[k].threads == 0) != (last->threads == 0)) return false;
+    if (all[k].ranks == last->ranks && all[k].threads == last->threads) return false;
+  }
+  return true;
+}
+
+/* As much snow a core as in the first. */
+static int count_copies(struct layout *all, int count, struct error *err)
+{
+  for (int k = 0; k < count; k++) {
+    all[k].copies = all[k].cores * all[0].ranks / all[0].cores;
+    if (all[k].copies * all[0].cores == all[k].cores * all[0].ranks) continue;
+    return error_set(err, FIRN_EINPUT,
+                     "study: %lld cores are no multiple of the %lld of one copy of the scene",
+                     (long long)all[k].cores, (long long)(all[0].cores / all[0].ranks));
+  }
+  return FIRN_OK;
+}
+
+static int read_layouts(const char *text, struct layout **out, int *count, struct error *err)
+{
+  char **list = NULL;
+  int words = 0, code = FIRN_OK;
+  split(text, &list, &words);
+  *out = mem_alloc((size_t)words, sizeof **out);
+  for (*count = 0; *count < words && !code; ++*count)
+    if (!read_layout(list[*count], &(*out)[*count]) || !follows(*out, *count))
+      code = error_set(err, FIRN_EINPUT,
+                       "study: --ranks takes rising numbers such as 1,2,4,8, or ranks and threads such as "
+                       "1x4,2x4,4x4 whose cores do not fall, not \"%s\"",
+                       text);
+  study_free_words(list, words);
+  return code;
+}
+
+int study_scaling(struct study **out, enum study_kind kind, const char *scene, const struct study_plan *plan,
                   struct error *err)
 {
   struct study *s = study_create(kind, scene);
-  char **list = NULL;
-  int count = 0, code = FIRN_OK, before = 0;
-  split(ranks, &list, &count);
-  if (kind == STUDY_WEAK) add_word(&s->keys, &s->key_count, "domain.copies", strlen("domain.copies"));
-  for (int k = 0; k < count && !code; k++) {
-    char *end;
-    const long value = strtol(list[k], &end, 10);
-    if (!*list[k] || *end || value <= before || value > 1000000) {
-      code = error_set(err, FIRN_EINPUT, "study: --ranks takes rising numbers such as 1,2,4,8, not \"%s\"",
-                       ranks);
-      break;
-    }
-    before = (int)value;
-    add_scaling_run(s, before, before, false);
-    if (kind == STUDY_WEAK) add_scaling_run(s, before > 1 ? before - 1 : 2, before, true);
+  struct layout *all = NULL;
+  int count = 0, code = read_layouts(plan->ranks, &all, &count, err);
+  if (!code && kind == STUDY_WEAK) code = count_copies(all, count, err);
+  if (!code && kind == STUDY_WEAK) {
+    add_word(&s->keys, &s->key_count, "domain.copies", strlen("domain.copies"));
+    if (plan->copy_cells) add_word(&s->keys, &s->key_count, "domain.copy_cells", strlen("domain.copy_cells"));
   }
-  study_free_words(list, count);
+  /* Repeats come in turn, so that what changes slowly on a machine touches all alike. */
+  for (int repeat = 0; repeat < plan->repeats && !code; repeat++)
+    for (int k = 0; k < count; k++) {
+      const int ranks = all[k].ranks;
+      add_scaling_run(s, &all[k], ranks, false, plan->copy_cells);
+      if (kind == STUDY_WEAK && repeat == 0)
+        add_scaling_run(s, &all[k], ranks > 1 ? ranks - 1 : 2, true, plan->copy_cells);
+    }
+  mem_free(all);
   if (code) study_destroy(&s);
   *out = s;
   return code;
@@ -294,6 +360,7 @@ int study_write(const struct study *s, struct error *err)
   for (int k = 0; k < s->run_count; k++) {
     json_open(&json, NULL, '{');
     json_integer(&json, "ranks", s->runs[k].ranks);
+    json_integer(&json, "threads", s->runs[k].threads);
     json_bool(&json, "check", s->runs[k].check);
     put_words(&json, "values", s->runs[k].values, s->key_count);
     json_close(&json, '}');
@@ -327,6 +394,7 @@ static bool read_run(struct study *s, const struct yaml_item *item)
   int count = 0;
   struct study_run *run = add_run(s);
   run->ranks = atoi(text_of(item, "ranks"));
+  run->threads = atoi(text_of(item, "threads"));
   run->check = strcmp(text_of(item, "check"), "true") == 0;
   const bool good = read_words(yaml_find(item, "values"), &run->values, &count) && count == s->key_count;
   if (good) return true;
@@ -399,6 +467,7 @@ void study_print_arguments(const struct study *s, int k, FILE *file)
   fprintf(file, "%s\n", s->scene);
   for (int a = 0; a < s->argument_count; a++) fprintf(file, "%s\n", s->arguments[a]);
   for (int key = 0; key < s->key_count; key++) fprintf(file, "--set\n%s\n", assignments[key]);
+  if (s->runs[k].threads) fprintf(file, "--threads\n%d\n", s->runs[k].threads);
   if (!realpath(s->folder, whole)) snprintf(whole, sizeof whole, "%s", s->folder);
   fprintf(file, "--output\n%s/%s\n", whole, strrchr(folder, '/') + 1);
   study_free_words(assignments, s->key_count);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum study_kind { STUDY_SWEEP, STUDY_STRONG, STUDY_WEAK, STUDY_KINDS };
@@ -20,6 +21,7 @@ enum { STUDY_MOST_RUNS = 100000, STUDY_MOST_KEYS = 64 };
 
 struct study_run {
   int ranks;     /* 0: as many as the job that runs it has */
+  int threads;   /* of a rank; 0: as the run's arguments and the machine have it */
   bool check;    /* for its bits, not for its time */
   char **values; /* [key_count] */
 };
@@ -40,8 +42,15 @@ struct study {
  * of a table in CSV whose header names the keys. Commas inside brackets and quotes belong to a value. */
 int study_sweep(struct study **out, const char *scene, char *const *words, int word_count, struct error *err);
 
-/* One run a number of ranks, from a list such as "1,2,4,8". */
-int study_scaling(struct study **out, enum study_kind kind, const char *scene, const char *ranks,
+/* What a scaling study is asked for. */
+struct study_plan {
+  const char *ranks;  /* "1,2,4,8", or with threads "1x4,2x4,4x4"; cores do not fall */
+  int repeats;        /* runs of each, 1 at least */
+  int64_t copy_cells; /* weak: from one copy of the scene to the next; 0: as the scene has it */
+};
+
+/* `repeats` runs for each entry of the list. */
+int study_scaling(struct study **out, enum study_kind kind, const char *scene, const struct study_plan *plan,
                   struct error *err);
 
 void study_destroy(struct study **study);

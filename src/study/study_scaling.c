@@ -9,6 +9,7 @@
 #include "render/plot/plot.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -56,6 +57,13 @@ static struct scaling_point read_point(const struct yaml *record)
   struct scaling_point p = {.ranks = (int)ranks,
                             .threads = (int)record_number(record, "threads"),
                             .nodes = (int)record_number(record, "machine.nodes"),
+                            .node_cores = (int)record_number(record, "machine.cores"),
+                            .particles = record_number(record, "particles"),
+                            .cells = record_number(record, "cells"),
+                            .steps = steps,
+                            .iterations = record_number(record, "iterations") / steps,
+                            .memory = record_number(record, "memory.mean"),
+                            .repeats = 1,
                             .step = record_number(record, "seconds.stepping") / steps,
                             .imbalance = record_number(record, "imbalance")};
   p.speed = record_number(record, "particle_steps") / (steps * p.step);
@@ -74,6 +82,12 @@ static struct scaling_point read_point(const struct yaml *record)
       (steps * ranks);
   snprintf(p.scene_hash, sizeof p.scene_hash, "%s", record_text(record, "scene_hash"));
   snprintf(p.commit, sizeof p.commit, "%s", record_text(record, "commit"));
+  snprintf(p.isa, sizeof p.isa, "%s", record_text(record, "kernels"));
+  snprintf(p.processor, sizeof p.processor, "%s", record_text(record, "machine.processor"));
+  snprintf(p.binding, sizeof p.binding, "%s", record_text(record, "machine.binding"));
+  snprintf(p.mpi, sizeof p.mpi, "%s", record_text(record, "machine.mpi"));
+  p.cores = (int64_t)p.ranks * (p.threads > 0 ? p.threads : 1);
+  p.least = p.most = p.step;
   return p;
 }
 
@@ -111,6 +125,47 @@ static void compare_bits(struct scaling *all)
   }
 }
 
+static bool alike(const struct study *s, const struct scaling_point *a, const struct scaling_point *b)
+{
+  bool same = !a->check && !b->check && a->ranks == b->ranks && a->threads == b->threads;
+  for (int key = 0; key < s->key_count && same; key++)
+    same = strcmp(s->runs[a->run].values[key], s->runs[b->run].values[key]) == 0;
+  return same;
+}
+
+static int by_step(const void *a, const void *b)
+{
+  const struct scaling_point *p = a, *q = b;
+  return p->step != q->step ? (p->step > q->step) - (p->step < q->step) : p->run - q->run;
+}
+
+/* Repeated runs become one point, that of their median (the lower of two). */
+static void merge_repeats(const struct study *s, struct scaling *all)
+{
+  struct scaling_point *group = mem_alloc((size_t)all->count, sizeof *group);
+  int kept = 0;
+  for (int k = 0; k < all->count; k++) {
+    int count = 0;
+    bool taken = false, differ = false;
+    for (int before = 0; before < kept; before++)
+      taken = taken || alike(s, &all->points[before], &all->points[k]);
+    if (taken) continue;
+    group[count++] = all->points[k];
+    for (int more = k + 1; more < all->count; more++)
+      if (alike(s, &all->points[k], &all->points[more])) group[count++] = all->points[more];
+    for (int g = 0; g < count; g++) differ = differ || group[g].bits == BITS_DIFFER;
+    qsort(group, (size_t)count, sizeof *group, by_step);
+    struct scaling_point *p = &all->points[kept++];
+    *p = group[(count - 1) / 2];
+    p->least = group[0].step;
+    p->most = group[count - 1].step;
+    p->repeats = count;
+    if (differ) p->bits = BITS_DIFFER;
+  }
+  all->count = kept;
+  mem_free(group);
+}
+
 static void rate(const struct study *s, struct scaling *all)
 {
   const struct scaling_point *first = NULL;
@@ -118,45 +173,89 @@ static void rate(const struct study *s, struct scaling *all)
     struct scaling_point *p = &all->points[k];
     if (p->check) continue;
     if (!first) first = p;
-    const double ratio = (double)p->ranks / first->ranks;
+    const double ratio = (double)p->cores / (double)first->cores;
     p->speedup = s->kind == STUDY_WEAK ? p->speed / first->speed : first->step / p->step;
     p->efficiency = p->speedup / ratio;
   }
 }
 
+static void put_machine(struct listing *t, int at, const struct scaling_point *p)
+{
+  static const char *const bits[] = {"nothing to compare", "same", "DIFFERENT"};
+  listing_put(t, at++, "%s", bits[p->bits]);
+  listing_put(t, at++, "%s", p->processor);
+  listing_put(t, at++, "%d", p->node_cores);
+  listing_put(t, at++, "%s", p->binding);
+  listing_put(t, at++, "%s", p->mpi);
+  listing_put(t, at++, "%s", p->isa);
+  listing_put(t, at, "%s", p->commit);
+}
+
 static struct listing *make_table(const struct scaling *all)
 {
-  static const char *const names[] = {"run",       "ranks",     "threads",        "nodes",
-                                      "ms a step", "speed-up",  "efficiency",     "M particle-steps/s",
-                                      "waiting %", "imbalance", "kB sent a step", "messages a step"};
-  static const char *const bits[] = {"nothing to compare", "same", "DIFFERENT"};
-  enum { NAMES = sizeof names / sizeof *names };
+  static const char *const names[] = {"run",
+                                      "ranks",
+                                      "threads",
+                                      "cores",
+                                      "nodes",
+                                      "repeats",
+                                      "ms_per_step",
+                                      "ms_least",
+                                      "ms_most",
+                                      "speedup",
+                                      "efficiency",
+                                      "particle_steps_per_s",
+                                      "waiting_percent",
+                                      "imbalance",
+                                      "kB_per_step",
+                                      "messages_per_step",
+                                      "MB_per_rank",
+                                      "particles",
+                                      "cells",
+                                      "particles_per_cell",
+                                      "steps",
+                                      "iterations_per_step"};
+  static const char *const last[] = {"bits", "processor", "node_cores", "binding", "mpi", "isa", "commit"};
+  enum { NAMES = sizeof names / sizeof *names, LAST = sizeof last / sizeof *last, SHOWN = 15 };
   char name[64];
   struct listing *t = listing_create();
   for (int k = 0; k < NAMES; k++) listing_column(t, names[k]);
   for (int k = 0; k < PHASES; k++) {
-    snprintf(name, sizeof name, "%s ms", phase_names[k]);
+    snprintf(name, sizeof name, "%s_ms", phase_names[k]);
     listing_column(t, name);
   }
-  listing_column(t, "frames' bits");
+  for (int k = 0; k < LAST; k++) listing_column(t, last[k]);
+  t->shown = SHOWN;
   for (int k = 0; k < all->count; k++) {
     const struct scaling_point *p = &all->points[k];
+    int at = 0;
     listing_row(t);
-    listing_put(t, 0, "%d%s", p->run, p->check ? " check" : "");
-    listing_put(t, 1, "%d", p->ranks);
-    listing_put(t, 2, "%d", p->threads);
-    listing_put(t, 3, "%d", p->nodes);
-    listing_put(t, 4, "%.4g", 1e3 * p->step);
-    if (!p->check) listing_put(t, 5, "%.3g", p->speedup);
-    if (!p->check) listing_put(t, 6, "%.3g", p->efficiency);
-    listing_put(t, 7, "%.4g", 1e-6 * p->speed);
-    listing_put(t, 8, "%.3g", 100.0 * p->communication);
-    listing_put(t, 9, "%.3g", p->imbalance);
-    listing_put(t, 10, "%.4g", 1e-3 * p->bytes);
-    listing_put(t, 11, "%.4g", p->messages);
-    for (int phase = 0; phase < PHASES; phase++)
-      listing_put(t, NAMES + phase, "%.4g", 1e3 * p->seconds[phase]);
-    listing_put(t, NAMES + PHASES, "%s", bits[p->bits]);
+    listing_put(t, at++, "%d%s", p->run, p->check ? " check" : "");
+    listing_put(t, at++, "%d", p->ranks);
+    listing_put(t, at++, "%d", p->threads);
+    listing_put(t, at++, "%lld", (long long)p->cores);
+    listing_put(t, at++, "%d", p->nodes);
+    listing_put(t, at++, "%d", p->repeats);
+    listing_put(t, at++, "%.4g", 1e3 * p->step);
+    listing_put(t, at++, "%.4g", 1e3 * p->least);
+    listing_put(t, at++, "%.4g", 1e3 * p->most);
+    if (!p->check) listing_put(t, at, "%.3g", p->speedup);
+    if (!p->check) listing_put(t, at + 1, "%.3g", p->efficiency);
+    at += 2;
+    listing_put(t, at++, "%.4g", p->speed);
+    listing_put(t, at++, "%.3g", 100.0 * p->communication);
+    listing_put(t, at++, "%.3g", p->imbalance);
+    listing_put(t, at++, "%.4g", 1e-3 * p->bytes);
+    listing_put(t, at++, "%.4g", p->messages);
+    listing_put(t, at++, "%.4g", 1e-6 * p->memory);
+    listing_put(t, at++, "%.0f", p->particles);
+    if (p->cells > 0.0) listing_put(t, at, "%.0f", p->cells);
+    if (p->cells > 0.0) listing_put(t, at + 1, "%.3g", p->particles / p->cells);
+    at += 2;
+    listing_put(t, at++, "%.0f", p->steps);
+    listing_put(t, at++, "%.4g", p->iterations);
+    for (int phase = 0; phase < PHASES; phase++) listing_put(t, at++, "%.4g", 1e3 * p->seconds[phase]);
+    put_machine(t, at, p);
   }
   return t;
 }
@@ -165,12 +264,16 @@ static struct listing *make_table(const struct scaling *all)
  * ------------------------------------------------------------------------------------------------------- */
 
 enum {
-  QUANTITY_RANKS,
+  QUANTITY_X, /* cores, or ranks if all runs have the same cores */
   QUANTITY_STEP,
+  QUANTITY_LEAST,
+  QUANTITY_MOST,
   QUANTITY_SPEEDUP,
   QUANTITY_EFFICIENCY,
   QUANTITY_WAITING,
   QUANTITY_IMBALANCE,
+  QUANTITY_BYTES,
+  QUANTITY_MEMORY,
   QUANTITY_IDEAL_STEP,
   QUANTITY_IDEAL_SPEEDUP,
   QUANTITY_ONE,
@@ -180,65 +283,124 @@ enum {
 };
 
 /* All that is drawn, a row a quantity. Runs that are there for their bits are left out. */
-static int tabulate(const struct study *s, const struct scaling *all, double *rows[QUANTITIES])
+struct drawn {
+  int count, repeats; /* repeats: the most of any point */
+  char axis[64];
+  double *rows[QUANTITIES];
+};
+
+/* The same cores in all runs: then it is their ranks that are compared. */
+static int64_t common_cores(const struct scaling *all)
 {
+  int64_t cores = 0;
   int count = 0;
   for (int k = 0; k < all->count; k++) {
-    const struct scaling_point *p = &all->points[k];
-    if (p->check) continue;
-    const double more = count ? p->ranks / rows[QUANTITY_RANKS][0] : 1.0;
-    const double first = count ? rows[QUANTITY_STEP][0] : 1e3 * p->step;
-    rows[QUANTITY_RANKS][count] = p->ranks;
-    rows[QUANTITY_STEP][count] = 1e3 * p->step;
-    rows[QUANTITY_SPEEDUP][count] = p->speedup;
-    rows[QUANTITY_EFFICIENCY][count] = p->efficiency;
-    rows[QUANTITY_WAITING][count] = 100.0 * p->communication;
-    rows[QUANTITY_IMBALANCE][count] = p->imbalance;
-    rows[QUANTITY_IDEAL_STEP][count] = s->kind == STUDY_WEAK ? first : first / more;
-    rows[QUANTITY_IDEAL_SPEEDUP][count] = more;
-    rows[QUANTITY_ONE][count] = 1.0;
-    rows[QUANTITY_PLACE][count] = count;
-    for (int k2 = 0; k2 < PHASES; k2++) rows[QUANTITY_PHASES + k2][count] = 1e3 * p->seconds[k2];
-    count++;
+    if (all->points[k].check) continue;
+    if (count++ && all->points[k].cores != cores) return 0;
+    cores = all->points[k].cores;
   }
-  return count;
+  return count > 1 ? cores : 0;
 }
 
-/* Drawn over the number of ranks, of which there are `count`. */
-static void against_ideal(struct plot *plot, const char *title, int count, const double *ranks,
-                          const double *y, const double *ideal)
+static void tabulate(const struct study *s, const struct scaling *all, struct drawn *d)
 {
-  struct plot_panel *panel = plot_panel(plot, title, "ranks", "");
+  const int64_t common = common_cores(all);
+  double **rows = d->rows, first_cores = 1.0;
+  snprintf(d->axis, sizeof d->axis, "cores");
+  if (common) snprintf(d->axis, sizeof d->axis, "ranks, on %lld cores", (long long)common);
+  for (int k = 0; k < all->count; k++) {
+    const struct scaling_point *p = &all->points[k];
+    const int n = d->count;
+    if (p->check) continue;
+    if (!n) first_cores = (double)p->cores;
+    const double more = (double)p->cores / first_cores, first = n ? rows[QUANTITY_STEP][0] : 1e3 * p->step;
+    const double values[QUANTITY_PHASES] = {
+        [QUANTITY_X] = common ? p->ranks : (double)p->cores,
+        [QUANTITY_STEP] = 1e3 * p->step,
+        [QUANTITY_LEAST] = 1e3 * p->least,
+        [QUANTITY_MOST] = 1e3 * p->most,
+        [QUANTITY_SPEEDUP] = p->speedup,
+        [QUANTITY_EFFICIENCY] = p->efficiency,
+        [QUANTITY_WAITING] = 100.0 * p->communication,
+        [QUANTITY_IMBALANCE] = p->imbalance,
+        [QUANTITY_BYTES] = 1e-3 * p->bytes,
+        [QUANTITY_MEMORY] = 1e-6 * p->memory,
+        [QUANTITY_IDEAL_STEP] = s->kind == STUDY_WEAK ? first : first / more,
+        [QUANTITY_IDEAL_SPEEDUP] = more,
+        [QUANTITY_ONE] = 1.0,
+        [QUANTITY_PLACE] = n,
+    };
+    for (int q = 0; q < QUANTITY_PHASES; q++) rows[q][n] = values[q];
+    for (int q = 0; q < PHASES; q++) rows[QUANTITY_PHASES + q][n] = 1e3 * p->seconds[q];
+    if (p->repeats > d->repeats) d->repeats = p->repeats;
+    d->count++;
+  }
+}
+
+static struct plot_panel *against(struct plot *plot, const char *title, const struct drawn *d, int quantity)
+{
+  struct plot_panel *panel = plot_panel(plot, title, d->axis, "");
   panel->log_x = true;
   panel->y_from_zero = true;
-  plot_marks(panel, count, ranks, ranks);
-  plot_line(panel, "measured", count, ranks, y, PLOT_LINE_POINTS);
-  if (!ideal) return;
-  plot_line(panel, "ideal", count, ranks, ideal, PLOT_DASHED);
+  plot_marks(panel, d->count, d->rows[QUANTITY_X], d->rows[QUANTITY_X]);
+  plot_line(panel, d->repeats > 1 ? "median" : "measured", d->count, d->rows[QUANTITY_X], d->rows[quantity],
+            PLOT_LINE_POINTS);
+  return panel;
+}
+
+static struct plot_panel *against_ideal(struct plot *plot, const char *title, const struct drawn *d,
+                                        int quantity, int ideal)
+{
+  struct plot_panel *panel = against(plot, title, d, quantity);
+  plot_line(panel, "ideal", d->count, d->rows[QUANTITY_X], d->rows[ideal], PLOT_DASHED);
+  plot_color(panel, -1);
+  return panel;
+}
+
+static void add_spread(struct plot_panel *panel, const struct drawn *d)
+{
+  if (d->repeats < 2) return;
+  plot_line(panel, "least and most", d->count, d->rows[QUANTITY_X], d->rows[QUANTITY_LEAST], PLOT_POINTS);
+  plot_color(panel, -1);
+  plot_line(panel, "", d->count, d->rows[QUANTITY_X], d->rows[QUANTITY_MOST], PLOT_POINTS);
   plot_color(panel, -1);
 }
 
-static void add_phases(struct plot *plot, int count, double *const rows[QUANTITIES])
+static void add_phases(struct plot *plot, const struct drawn *d)
 {
-  struct plot_panel *panel = plot_panel(plot, "phases, ms a step (mean of the ranks)", "ranks", "");
-  plot_marks(panel, count, rows[QUANTITY_PLACE], rows[QUANTITY_RANKS]);
+  struct plot_panel *panel = plot_panel(plot, "phases, ms per step (mean of the ranks)", d->axis, "");
+  plot_marks(panel, d->count, d->rows[QUANTITY_PLACE], d->rows[QUANTITY_X]);
   for (int k = 0; k < PHASES; k++)
-    plot_line(panel, phase_names[k], count, rows[QUANTITY_PLACE], rows[QUANTITY_PHASES + k], PLOT_BARS);
+    plot_line(panel, phase_names[k], d->count, d->rows[QUANTITY_PLACE], d->rows[QUANTITY_PHASES + k],
+              PLOT_BARS);
 }
 
-static void add_panels(struct plot *plot, int count, double *const rows[QUANTITIES])
+static void add_panels(struct plot *plot, const struct drawn *d)
 {
-  const double *ranks = rows[QUANTITY_RANKS];
-  against_ideal(plot, "time of a step, ms", count, ranks, rows[QUANTITY_STEP], rows[QUANTITY_IDEAL_STEP]);
-  against_ideal(plot, "speed-up", count, ranks, rows[QUANTITY_SPEEDUP], rows[QUANTITY_IDEAL_SPEEDUP]);
-  against_ideal(plot, "efficiency", count, ranks, rows[QUANTITY_EFFICIENCY], rows[QUANTITY_ONE]);
-  add_phases(plot, count, rows);
-  against_ideal(plot, "waiting for other ranks, %", count, ranks, rows[QUANTITY_WAITING], NULL);
-  against_ideal(plot, "imbalance: busiest rank / mean", count, ranks, rows[QUANTITY_IMBALANCE],
-                rows[QUANTITY_ONE]);
-  plot->panel[0]->log_y = plot->panel[1]->log_y = true;
-  plot->panel[4]->y_to = 100.0;
-  plot->panel[5]->y_to = 2.0;
+  struct plot_panel *panel = against_ideal(plot, "time per step, ms", d, QUANTITY_STEP, QUANTITY_IDEAL_STEP);
+  panel->log_y = true;
+  add_spread(panel, d);
+  against_ideal(plot, "speed-up", d, QUANTITY_SPEEDUP, QUANTITY_IDEAL_SPEEDUP)->log_y = true;
+  against_ideal(plot, "efficiency", d, QUANTITY_EFFICIENCY, QUANTITY_ONE);
+  add_phases(plot, d);
+  against(plot, "waiting for other ranks, %", d, QUANTITY_WAITING)->y_to = 100.0;
+  against_ideal(plot, "imbalance: busiest rank / mean", d, QUANTITY_IMBALANCE, QUANTITY_ONE)->y_to = 2.0;
+  against(plot, "sent to neighbours, kB per step and rank", d, QUANTITY_BYTES);
+  against(plot, "memory, MB per rank", d, QUANTITY_MEMORY);
+}
+
+static void say_threads(const struct scaling *all, char out[32])
+{
+  int least = all->points[0].threads, most = least;
+  for (int k = 1; k < all->count; k++) {
+    const int threads = all->points[k].threads;
+    if (threads < least) least = threads;
+    if (threads > most) most = threads;
+  }
+  if (least == most)
+    snprintf(out, 32, "%d", least);
+  else
+    snprintf(out, 32, "%d to %d", least, most);
 }
 
 /* What the plot says below its title: whose bits were compared, and where it was measured. */
@@ -248,30 +410,36 @@ static void describe(const struct scaling *all, char *note, size_t size)
   const char *verdict = all->compared == 0          ? "frames: nothing to compare"
                         : all->same < all->compared ? "FRAMES DIFFER"
                                                     : "frames: the same bits";
-  snprintf(note, size, "%s (%d of %d runs compared); %d threads per rank; at most %d nodes; commit %s",
-           verdict, all->same, all->compared, last->threads, last->nodes, last->commit);
+  char threads[32];
+  say_threads(all, threads);
+  snprintf(note, size,
+           "%s (%d of %d runs compared); %.3g particles, %.3g per cell; %s threads per rank; at most %d "
+           "nodes; %s, %s; commit %s",
+           verdict, all->same, all->compared, last->particles,
+           last->cells > 0.0 ? last->particles / last->cells : 0.0, threads, last->nodes, last->processor,
+           last->isa, last->commit);
 }
 
 static int draw_plots(const struct study *s, const struct scaling *all, FILE *file, struct error *err)
 {
   if (all->count == 0) return FIRN_OK;
-  double *rows[QUANTITIES];
-  for (int k = 0; k < QUANTITIES; k++) rows[k] = mem_alloc((size_t)all->count, sizeof **rows);
+  struct drawn d = {0};
+  for (int k = 0; k < QUANTITIES; k++) d.rows[k] = mem_alloc((size_t)all->count, sizeof **d.rows);
   const char *slash = strrchr(s->scene, '/');
-  char title[512], note[256];
+  char title[512], note[512];
   snprintf(title, sizeof title, "%s scaling of %s", s->kind == STUDY_WEAK ? "Weak" : "Strong",
            slash ? slash + 1 : s->scene);
   describe(all, note, sizeof note);
-  const int count = tabulate(s, all, rows);
-  struct plot *plot = plot_create(title, 3);
+  tabulate(s, all, &d);
+  struct plot *plot = plot_create(title, 4);
   plot->note = mem_strdup(note);
-  add_panels(plot, count, rows);
+  add_panels(plot, &d);
   char *path = file_join(s->folder, "scaling");
-  const int code = count ? plot_write_both(plot, path, err) : FIRN_OK;
-  if (!code && count) fprintf(file, "%s.svg and %s.png: plots of %d runs\n", path, path, count);
+  const int code = d.count ? plot_write_both(plot, path, err) : FIRN_OK;
+  if (!code && d.count) fprintf(file, "%s.svg and %s.png: plots of %d points\n", path, path, d.count);
   plot_destroy(&plot);
   mem_free(path);
-  for (int k = 0; k < QUANTITIES; k++) mem_free(rows[k]);
+  for (int k = 0; k < QUANTITIES; k++) mem_free(d.rows[k]);
   return code;
 }
 
@@ -279,12 +447,14 @@ int study_collect_scaling(const struct study *s, FILE *file, struct error *err)
 {
   struct scaling all = {0};
   read_points(s, &all);
+  const int finished = all.count;
   compare_bits(&all);
+  merge_repeats(s, &all);
   rate(s, &all);
   struct listing *t = make_table(&all);
   int code = study_write_table(s, t, file, err);
-  if (!code && all.count < s->run_count)
-    fprintf(file, "%d of %d runs have not come to their end yet\n", s->run_count - all.count, s->run_count);
+  if (!code && finished < s->run_count)
+    fprintf(file, "%d of %d runs have not come to their end yet\n", s->run_count - finished, s->run_count);
   if (!code)
     fprintf(file, "frames: %d of %d runs that share a scene with another have the same bits\n", all.same,
             all.compared);

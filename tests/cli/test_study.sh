@@ -74,15 +74,53 @@ says ask.txt 'not what firn model --save writes'
 "$jobs/scaling.sh" strong s.yml -o strong --ranks 1,2,3 -- --threads 1 >strong.log 2>&1 || { fail "strong" && show strong.log; }
 says strong.log 'frames: 3 of 3 runs that share a scene with another have the same bits'
 [ "$(cell strong/results.csv 3 ranks)" = 3 ] || { fail "the strong table" && show strong/results.csv; }
-[ "$(cell strong/results.csv 1 speed-up)" = 1 ] || fail "the first is the measure of speed-up"
+[ "$(cell strong/results.csv 1 speedup)" = 1 ] || fail "the first is the measure of speed-up"
 plotted strong 3 'frames: the same bits \(3 of 3 runs compared\)'
 "$jobs/scaling.sh" weak s.yml -o weak --ranks 1,2 -- --threads 1 >weak.log 2>&1 || { fail "weak" && show weak.log; }
 says weak.log 'frames: 4 of 4 runs that share a scene with another have the same bits'
-one=$(cell weak/results.csv 1 'kB sent a step') two=$(cell weak/results.csv 3 'kB sent a step')
+one=$(cell weak/results.csv 1 kB_per_step) two=$(cell weak/results.csv 3 kB_per_step)
 [ "$one" = 0 ] && [ "$two" != 0 ] || { fail "bytes: $one on one rank, $two on two" && show weak/results.csv; }
 plotted weak 2 'frames: the same bits \(4 of 4 runs compared\)'
 particles() { sed -n 's/^ *"particles": \([0-9]*\),/\1/p' "$1/run.json"; }
 [ "$(particles weak/run_002)" -eq $((2 * $(particles weak/run_000))) ] || fail "twice the ranks have not twice the snow"
+# Copies of a bar meet, so that ranks exchange as much as if one bar were cut; with air between them they do not. The table has all
+# that a paper says of it.
+cat >bar.yml <<'END'
+domain: {cells: [32, 12, 12], spacing: 0.01}
+time: {end: 0.001, frame_rate: 1000}
+snow: [{box: {lower: [0.08, 0.02, 0.02], upper: [0.24, 0.06, 0.1]}}]
+bodies: {floor: {plane: {point: [0, 0.02, 0], normal: [0, 1, 0]}}}
+END
+"$jobs/scaling.sh" weak bar.yml -o bar --ranks 1,2 --repeats 2 -- --threads 1 >bar.log 2>&1 || { fail "a weak study of a bar" && show bar.log; }
+says bar.log 'copies follow each other every 16 cells along x, where their snow meets'
+says bar.log 'frames: 6 of 6 runs that share a scene with another have the same bits'
+plotted bar 2 'frames: the same bits \(6 of 6 runs compared\)' 5
+says bar/scaling.svg '>least and most'
+half=$(cell bar/results.csv 2 kB_per_step) whole=$(cell bar/results.csv 3 kB_per_step)
+awk -v half="$half" -v whole="$whole" 'BEGIN { exit !(half > 50 && whole > 0.9 * half) }' || fail "copies exchange $whole kB, parts of one $half kB"
+"$jobs/scaling.sh" weak bar.yml -o air --ranks 2 --apart -- --threads 1 >air.log 2>&1 || { fail "copies with air" && show air.log; }
+awk -v air="$(cell air/results.csv 1 kB_per_step)" -v whole="$whole" 'BEGIN { exit !(air < 0.1 * whole) }' || fail "copies apart exchange as much"
+[ "$(cell bar/results.csv 1 repeats) $(cell bar/results.csv 2 repeats)" = '2 1' ] || { fail "repeats" && show bar/results.csv; }
+awk -F, 'NR == 2 { exit !($8 > 0 && $8 <= $7 && $7 <= $9) }' bar/results.csv || { fail "least, median and most" && show bar/results.csv; }
+for column in cores particles cells particles_per_cell steps iterations_per_step MB_per_rank processor node_cores mpi isa commit; do
+  [ -n "$(sed 's/"[^"]*"/v/g' bar/results.csv | cell /dev/stdin 1 $column)" ] || { fail "no $column in the table" && show bar/results.csv; }
+done
+says bar/results.csv '"1 rank a node of [0-9]+ cores, 1 thread each, '
+! head -n 1 bar/results.csv | grep -q "['% ]" || { fail "names of columns" && show bar/results.csv; }
+refused 'copies of snow that takes 16 cells along x would overlap every 15 cells; use at least 16' weak bar.yml -o new --ranks 2 -- --set domain.copy_cells=15
+
+# Threads instead of ranks, and both on the same cores.
+"$jobs/scaling.sh" strong bar.yml -o threads --ranks 1x1,1x2,2x1 >threads.log 2>&1 || { fail "a study of threads" && show threads.log; }
+[ "$("$firn" study list threads | paste -s -d ';')" = '0 1 1;1 1 2;2 2 1' ] || fail "list of threads"
+[ "$(cut -d, -f2-4 threads/results.csv | paste -s -d ' ')" = 'ranks,threads,cores 1,1,1 1,2,2 2,1,2' ] || { fail "the table of threads" && show threads/results.csv; }
+says threads/scaling.svg '1 to 2 threads per rank'
+"$jobs/scaling.sh" strong bar.yml -o split --ranks 2x1,1x2 >split.log 2>&1 || { fail "a study of ranks and threads" && show split.log; }
+says split/scaling.svg '>ranks, on 2 cores<'
+refused 'whose cores do not fall, not "2x2,1x2"' strong bar.yml -o new --ranks 2x2,1x2
+refused 'whose cores do not fall, not "1,1x2"' strong bar.yml -o new --ranks 1,1x2
+refused '3 cores are no multiple of the 2 of one copy' weak bar.yml -o new --ranks 1x2,1x3
+refused 'apart is for weak studies' strong bar.yml -o new --ranks 1 --apart
+
 # A run of other bits is found.
 cp weak/run_002/frames/frame_000001.h5 keep.h5
 printf x | dd of=weak/run_002/frames/frame_000001.h5 bs=1 seek=30000 conv=notrunc status=none
@@ -95,7 +133,7 @@ refused 'holds a study already' sweep s.yml -o table time.cfl=0.2
 refused 'is neither KEY=A,B,C' sweep s.yml -o new time.cfl
 refused 'run 1 of the study: .*time.cfl' sweep s.yml -o new time.cfl=0.2,2
 refused 'run 0 of the study: .*s.yml: --set tiem.cfl=0.2|did you mean .time.' sweep s.yml -o new tiem.cfl=0.2
-refused 'rising numbers such as 1,2,4,8, not "2,1"' strong s.yml -o new --ranks 2,1
+refused 'rising numbers such as 1,2,4,8, .*, not "2,1"' strong s.yml -o new --ranks 2,1
 refused 'needs one scene and --ranks' weak s.yml -o new
 refused 'neither sweep, strong' stroll s.yml
 refused 'study.json' list nowhere

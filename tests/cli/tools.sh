@@ -58,13 +58,15 @@ same() { # A B: frames or states, or folders of them, bit for bit
   "$firn" diff "$1" "$2" >diff.log 2>&1 || { fail "$1 and $2 are not the same" && show diff.log && return 1; }
 }
 # A scaling study's plots: all panels with their points and ideal lines, and what is said about the bits.
-plotted() { # FOLDER POINTS WORDS
+plotted() { # FOLDER POINTS WORDS [DOTS OF SPREAD]
   local svg=$1/scaling.svg text
-  for text in 'time of a step, ms' speed-up efficiency 'phases, ms a step' 'waiting for other ranks, %' 'imbalance: busiest rank / mean' ideal "$3"; do
+  for text in 'time per step, ms' speed-up efficiency 'phases, ms per step' 'waiting for other ranks, %' 'imbalance: busiest rank / mean' \
+    'sent to neighbours, kB per step and rank' 'memory, MB per rank' ideal "$3"; do
     says "$svg" ">$text"
   done
-  # Five panels have lines with a dot a point, and one in the legend; four of them an ideal line, and one in the legend.
-  [ "$(grep -c '<circle' "$svg")" -eq $((5 * ($2 + 1))) ] || fail "$svg has not $2 points a line"
+  # Seven panels have lines with a dot a point, and one in the legend; four of them an ideal line, and one in the legend. The spread of
+  # repeated runs has two dots a point, and one in the legend.
+  [ "$(grep -c '<circle' "$svg")" -eq $((7 * ($2 + 1) + ${4:-0})) ] || fail "$svg has not $2 points a line"
   [ "$(grep -c 'stroke-dasharray' "$svg")" -eq 8 ] || fail "$svg has not its ideal lines"
   [ "$(grep -c '<rect' "$svg")" -gt $((3 * $2)) ] || fail "$svg has no bars"
   [ "$(head -c 4 "$1/scaling.png" | tail -c 3)" = PNG ] || fail "no $1/scaling.png"

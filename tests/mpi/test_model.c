@@ -95,7 +95,7 @@ static void test_profile(const char *text)
   CHECK(near((double)guess->all_cells, (double)exact->all_cells, 0.08));
   CHECK(near((double)guess->all_tiles, (double)exact->all_tiles, 0.10));
   CHECK(near((double)fine->all_particles, 8.0 * (double)exact->all_particles, 0.02));
-  struct profile *twice = profile_repeat(guess, 2);
+  struct profile *twice = profile_repeat(guess, 2, 0);
   CHECK(twice->planes == 2 * guess->planes && twice->all_particles == 2 * guess->all_particles);
   profile_destroy(&twice);
   profile_destroy(&exact);

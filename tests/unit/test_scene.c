@@ -609,6 +609,22 @@ static void copies(void **state)
   assert_true(scene->bodies[3].velocity[0] == 1.0);
   scene_destroy(&scene);
 
+  /* Nearer to each other: as near as snow and bodies allow without overlap. */
+  bool snow_touches;
+  const char *const nearer[] = {"domain.copy_cells=7"};
+  const char *const inside[] = {"domain.copy_cells=3"};
+  assert_int_equal(scene_parse(&scene, "test.yml", head, nearer, 1, &err), 0);
+  assert_int_equal(scene_load(scene, NULL, &err), 0);
+  assert_int_equal(scene->cells[0], 34);
+  for (int k = 0; k < 3; k++) assert_true(fabs(scene->snow[k].shape.center[0] - (2.0 + 0.7 * k)) < 1e-12);
+  assert_int_equal(scene_touching_cells(scene, &snow_touches), 4);
+  assert_true(snow_touches);
+  scene_destroy(&scene);
+  assert_int_equal(scene_parse(&scene, "test.yml", head, inside, 1, &err), 0);
+  assert_int_equal(scene_load(scene, NULL, &err), FIRN_EINPUT);
+  assert_non_null(strstr(err.text, "takes 4 cells along x would overlap every 3 cells; use at least 4"));
+  scene_destroy(&scene);
+
   snprintf(text, sizeof text, "%sbodies: {wall: {plane: {point: [1, 0, 0], normal: [1, 0, 0]}}}\n", head);
   assert_int_equal(load(text, &scene, &err), FIRN_EINPUT);
   assert_non_null(strstr(err.text, "test.yml:5: bodies.wall: has no end along x"));
