@@ -7,6 +7,7 @@
 
 #include "base/fmath.h"
 #include "base/vec.h"
+#include "bodies/free_body.h"
 #include "bodies/quaternion.h"
 #include "levelset/keyed.h"
 
@@ -17,6 +18,10 @@
 void body_finish(struct body *body)
 {
   shape_settle(&body->shape);
+  if (body->free && !body->free->mass_found) {
+    free_body_finish(body->free, &body->shape);
+    vec_sub(body->free->center, body->shape.center, body->pivot);
+  }
   if (!body->pivot_given) return;
   vec_sub(body->pivot, body->shape.center, body->pivot);
   body->pivot_given = false;
@@ -24,6 +29,7 @@ void body_finish(struct body *body)
 
 void body_destroy(struct body *body)
 {
+  free_body_destroy(&body->free);
   motion_destroy(&body->motion);
   ramp_destroy(&body->heating);
   shape_destroy(&body->shape);
