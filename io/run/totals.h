@@ -25,7 +25,9 @@
   ROW(pass_limits, int64_t, LATER)    /* steps whose last allowed solve was not checked any more */          \
   ROW(melted_mass, double, LATER)     /* kg */                                                               \
   ROW(frozen_mass, double, LATER)     /* kg */                                                               \
-  ROW(heat_in, double, LATER)         /* J, from bodies and air */
+  ROW(heat_in, double, LATER)         /* J, from bodies and air */                                           \
+  ROW(body_friction, int64_t, LATER)  /* steps of free bodies whose friction had no solution */              \
+  ROW(body_rounds, int64_t, LATER)    /* steps whose contact between bodies was left after the last round */
 
 #define TOTALS_MEMBER(name, type, since) type name;
 struct sim_totals {

@@ -4,6 +4,7 @@
 #include "base/fmath.h"
 #include "base/memory.h"
 #include "base/vec.h"
+#include "bodies/free_body.h"
 #include "bodies/quaternion.h"
 
 #include <math.h>
@@ -122,7 +123,9 @@ static void read_movement(struct reader *r, const struct yaml_item *map, struct 
     reader_vector(r, map, "spin", rest, body->spin);
   else
     reader_refuse(r, map, "spin", "beside 'motion', which says how the body turns");
-  if (!scene_turns(map) && !leads_window(r, body->name) && !body->measured) {
+  if (body->free) {
+    reader_refuse(r, map, "pivot", "on a free body, which turns about its centre of mass");
+  } else if (!scene_turns(map) && !leads_window(r, body->name) && !body->measured) {
     reader_refuse(r, map, "pivot", "on a body that neither turns nor is measured");
   } else if (yaml_find(map, "pivot")) {
     reader_vector(r, map, "pivot", rest, body->pivot);
@@ -201,7 +204,13 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   read_touch(r, map, s, body);
   scene_read_ground(r, map, s, body);
   if (yaml_find(map, "measure")) body->measured = reader_flag(r, map, "measure", false);
+  scene_read_free(r, map, s, body);
   read_movement(r, map, body);
+  if (body->free) {
+    memcpy(body->free->velocity, body->velocity, sizeof body->velocity);
+    memcpy(body->free->spin, body->spin, sizeof body->spin);
+    if (leads_window(r, name)) reader_fail(r, map, "a window cannot follow a free body");
+  }
   read_times(r, map, body);
   read_heat(r, map, s, body);
   if (!body->measured)
@@ -216,6 +225,7 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   char text[256];
   body_finish(body);
   if (!scene_body_fits(body, &key, text)) reader_fail_key(r, map, key, "%s", text);
+  if (body->free && body->free->why[0]) reader_fail(r, map, "%s", body->free->why);
 }
 
 /* Bodies come as a map by name, or as a list whose items have a name. The canonical form is the map. */
@@ -223,7 +233,8 @@ void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct sc
 {
 #define BODY_KEYS                                                                                            \
   SCENE_SHAPE_KEYS, SCENE_GROUND_KEYS, "friction", "sticky", "sticky_above", "velocity", "spin", "motion",   \
-      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color", NULL
+      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color",         \
+      "density", "mass", "mass_center", "inertia", "lock", "push", "spring", "rub", "bounce", NULL
   static const char *const map_keys[] = {BODY_KEYS}, *const list_keys[] = {"name", BODY_KEYS};
   const struct yaml_item *all = reader_get(r, root, "bodies");
   if (all && all->kind == YAML_SCALAR)

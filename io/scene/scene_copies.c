@@ -43,6 +43,10 @@ static int check_bodies(const struct scene *s, int axis, struct error *err)
 {
   for (int k = 0; k < s->body_count; k++) {
     const struct body *body = &s->bodies[k];
+    if (body->free)
+      return error_set(err, FIRN_EINPUT,
+                       "%s:%d: bodies.%s: a free body cannot be copied; remove domain.copies", s->path,
+                       body->line, body->name);
     if (!stays_single(&body->shape)) continue;
     if (body->shape.kind == SHAPE_PLANE && body->shape.axis[axis] == 0.0) continue;
     return error_set(err, FIRN_EINPUT,

@@ -2,6 +2,7 @@
  * collective, while every rank parses for itself; what depends on the shapes is checked again here, with the
  * line that the scene gave. */
 #include "base/memory.h"
+#include "bodies/free_body.h"
 #include "io/assets/assets.h"
 #include "io/particles/particle_file.h"
 #include "io/scene/scene.h"
@@ -62,6 +63,8 @@ static int load_body(struct scene *s, const struct comm *comm, struct body *body
   const int code = assets_load(&s->assets, comm, &body->shape, err);
   if (code) return error_prefix(err, "%s:%d: bodies.%s", s->path, body->line, body->name);
   body_finish(body);
+  if (body->free && body->free->why[0])
+    return complain(s, body->line, "bodies", body->name, NULL, body->free->why, err);
   if (scene_body_fits(body, &key, text)) return FIRN_OK;
   return complain(s, body->line, "bodies", body->name, key, text, err);
 }

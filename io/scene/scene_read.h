@@ -47,6 +47,10 @@ void scene_read_frame(struct reader *r, const struct yaml_item *map, struct shap
 /* The section `motion` of map: NULL where it is missing or something failed. */
 struct motion *scene_read_motion(struct reader *r, const struct yaml_item *map);
 
+/* What makes the body of this map free, and how it meets other bodies; whether the scene has a free body. */
+void scene_read_free(struct reader *r, const struct yaml_item *map, const struct scene *s, struct body *body);
+bool scene_has_free(const struct yaml_item *root);
+
 /* Whether the body or bone of this map has a spin, or keys that turn it: without either its pivot is nothing.
  */
 bool scene_turns(const struct yaml_item *map);

@@ -7,6 +7,7 @@
 
 #include "base/fmath.h"
 #include "base/vec.h"
+#include "bodies/free_body.h"
 #include "bodies/quaternion.h"
 #include "bodies/zones.h"
 #include "levelset/keyed.h"
@@ -18,6 +19,10 @@
 void body_finish(struct body *body)
 {
   shape_settle(&body->shape);
+  if (body->free && !body->free->mass_found) {
+    free_body_finish(body->free, &body->shape);
+    vec_sub(body->free->center, body->shape.center, body->pivot);
+  }
   if (!body->pivot_given) return;
   vec_sub(body->pivot, body->shape.center, body->pivot);
   body->pivot_given = false;
@@ -25,6 +30,7 @@ void body_finish(struct body *body)
 
 void body_destroy(struct body *body)
 {
+  free_body_destroy(&body->free);
   motion_destroy(&body->motion);
   ramp_destroy(&body->heating);
   zones_destroy(&body->ground.zones);

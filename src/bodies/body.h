@@ -17,21 +17,25 @@
  */
 enum { NAME_SIZE = 64, BODY_NAME = NAME_SIZE + 8 };
 
+struct free_body;
+
 struct body {
   char name[BODY_NAME];
-  int line;              /* in the scene file, for messages */
-  struct shape shape;    /* where it is at time 0, before its motion; owned */
-  double velocity[3];    /* m/s; beside a motion it is added to it */
-  double spin[3];        /* rad/s, about the pivot; not beside a motion */
-  struct motion *motion; /* keys; owned, NULL for none */
-  double pivot[3];       /* m, from the shape's centre: the point that turns stay about */
-  bool pivot_given;      /* `pivot` is still the scene's point: body_finish() makes it relative */
-  double start, end;     /* s: the body is there for start <= time < end; 0 is no end */
-  double skin;           /* m, above the surface: contact begins there */
-  double friction;       /* Coulomb coefficient */
-  struct ground ground;  /* and what depends on speed, place and area */
-  bool sticky;           /* snow keeps the body's velocity wherever the distance is <= 0 */
-  bool sticky_steep;     /* only where the normal has less than this part along `up` */
+  int line;               /* in the scene file, for messages */
+  struct shape shape;     /* where it is at time 0, before its motion; owned */
+  double velocity[3];     /* m/s; beside a motion it is added to it */
+  double spin[3];         /* rad/s, about the pivot; not beside a motion */
+  struct motion *motion;  /* keys; owned, NULL for none */
+  double pivot[3];        /* m, from the shape's centre: the point that turns stay about */
+  bool pivot_given;       /* `pivot` is still the scene's point: body_finish() makes it relative */
+  double start, end;      /* s: the body is there for start <= time < end; 0 is no end */
+  double skin;            /* m, above the surface: contact begins there */
+  double friction;        /* Coulomb coefficient */
+  struct ground ground;   /* and what depends on speed, place and area */
+  double rub, bounce;     /* friction and restitution against other bodies, of which one is free */
+  struct free_body *free; /* what makes it move freely; owned, NULL for a body that follows the scene */
+  bool sticky;            /* snow keeps the body's velocity wherever the distance is <= 0 */
+  bool sticky_steep;      /* only where the normal has less than this part along `up` */
   double sticky_cosine;
   double up[3];           /* against gravity */
   double liquid_friction; /* Coulomb coefficient of liquid */

@@ -97,9 +97,8 @@ static bool is_plane(const struct shape_ray *ray, const struct surface *f, doubl
          fabs(ray_distance(ray, at + depth) - depth) < tolerance * depth;
 }
 
-/* Part of a box with these edges on the inner side of a plane at signed distance d from its middle. The
- * polynomial of the cut corner, with the other corners taken away again. */
-static double cut_fraction(double d, const double n[3], const double edge[3])
+/* The polynomial of the cut corner, with the other corners taken away again. */
+double volume_cut_fraction(double d, const double n[3], const double edge[3])
 {
   double c[3], sum = 0.0, largest = 0.0;
   for (int k = 0; k < 3; k++) largest = fmax(largest, fabs(n[k]) * edge[k]);
@@ -229,8 +228,8 @@ static double sum_sheets(struct measure *m, const struct box *box, const struct 
   double sum = 0.0;
   for (int k = 0; k + 1 < count; k += 2) {
     const double from = place[k] - f->reach, to = place[k + 1] - f->reach;
-    const double below = from > -f->reach ? cut_fraction(-from, f->own_n, f->edge) : 0.0;
-    const double above = to < f->reach ? cut_fraction(-to, f->own_n, f->edge) : 1.0;
+    const double below = from > -f->reach ? volume_cut_fraction(-from, f->own_n, f->edge) : 0.0;
+    const double above = to < f->reach ? volume_cut_fraction(-to, f->own_n, f->edge) : 1.0;
     sum += (above - below) * part_that_counts(m, box, f->n, fmax(from, -f->reach), fmin(to, f->reach));
   }
   return sum * box_volume(box);
@@ -251,7 +250,7 @@ static double volume_at_plane(struct measure *m, const struct box *box)
   struct surface f;
   find_nearest(m->shape, box, &f);
   if (m->boxes++ % ASKED == 0) m->doubt += ASKED * box_volume(box) * doubt_in(m->shape, box, &f);
-  return box_volume(box) * cut_fraction(f.d, f.own_n, f.edge);
+  return box_volume(box) * volume_cut_fraction(f.d, f.own_n, f.edge);
 }
 
 /* The careful sum, of a box that surfaces may cut. */

@@ -15,4 +15,8 @@ double volume_of(const struct shape *shape);
 double volume_where(const struct shape *shape, bool (*counts)(const void *context, const double x[3]),
                     const void *context);
 
+/* Part of a box with these edges on the inner side of a plane at signed distance d from its middle, whose
+ * normal n is in the box's axes. */
+double volume_cut_fraction(double d, const double n[3], const double edge[3]);
+
 #endif

@@ -12,6 +12,9 @@ int drive_set(struct sim *sim, int k, const double velocity[3], const double spi
 {
   const struct scene *scene = sim->scene;
   const struct body *body = &scene->bodies[k];
+  if (body->free)
+    return error_set(err, FIRN_EINPUT, "bodies.%s: a body with a density or mass moves by what acts on it",
+                     body->name);
   if (scene->window.given && scene->window.body == k)
     return error_set(err, FIRN_EINPUT,
                      "bodies.%s: the window follows this body, so it moves as the scene says; remove window",
@@ -35,20 +38,30 @@ static void numbers_of(struct body_drive *drive, double *out[NUMBERS])
   for (int d = 0; d < 4; d++) out[10 + d] = &drive->turn[d];
 }
 
+/* By a program: free bodies have a drive that says where they are (sim/rigid.h). */
+static bool is_driven(const struct sim *sim, int k)
+{
+  return sim->drives[k].on && !sim->scene->bodies[k].free;
+}
+
 char *drive_save(const struct sim *sim)
 {
   int driven = 0;
-  for (int k = 0; k < sim->scene->body_count; k++) driven += sim->drives[k].on;
-  if (!driven) return NULL;
-  char *text = mem_alloc((size_t)driven * (BODY_NAME + NUMBERS * NUMBER + 2) + 1, 1), *at = text;
+  for (int k = 0; k < sim->scene->body_count; k++) driven += is_driven(sim, k);
+  char *moved = rigid_save(sim);
+  if (!driven) return moved;
+  const size_t behind = moved ? strlen(moved) : 0;
+  char *text = mem_alloc((size_t)driven * (BODY_NAME + NUMBERS * NUMBER + 2) + behind + 1, 1), *at = text;
   for (int k = 0; k < sim->scene->body_count; k++) {
     double *number[NUMBERS];
-    if (!sim->drives[k].on) continue;
+    if (!is_driven(sim, k)) continue;
     numbers_of(&sim->drives[k], number);
     at += sprintf(at, "%s", sim->scene->bodies[k].name);
     for (int n = 0; n < NUMBERS; n++) at += sprintf(at, " %a", *number[n]);
     at += sprintf(at, "\n");
   }
+  if (moved) sprintf(at, "%s", moved);
+  mem_free(moved);
   return text;
 }
 
@@ -74,10 +87,17 @@ int drive_restore(struct sim *sim, const char *text, struct error *err)
     struct body_drive drive = {.on = false};
     char name[BODY_NAME];
     const char *end = strchr(line, '\n');
+    if (end && line[0] == '@') {
+      const int code = rigid_restore(sim, line, err);
+      if (code) return code;
+      line = end + 1;
+      continue;
+    }
     if (!end || !read_line(line, name, &drive))
       return error_set(err, FIRN_EDAMAGED, "what the checkpoint says about driven bodies cannot be read");
     for (int k = 0; k < sim->scene->body_count; k++)
-      if (strcmp(sim->scene->bodies[k].name, name) == 0) sim->drives[k] = drive;
+      if (strcmp(sim->scene->bodies[k].name, name) == 0 && !sim->scene->bodies[k].free)
+        sim->drives[k] = drive;
     line = end + 1;
   }
   return FIRN_OK;

@@ -14,8 +14,9 @@
 /* Columns of a measured body; those of the budget come last. */
 enum { OF_FORCE = 0, OF_TORQUE = 3, OF_AREA = 6, BODY_COLUMNS };
 
-static const char *const budget_names[BUDGET_COUNT] = {
-    "lost_plastic", "lost_friction", "lost_scheme", "work_bodies", "energy_in", "energy_out", "lost_phase"};
+static const char *const budget_names[BUDGET_COUNT] = {"lost_plastic", "lost_friction", "lost_scheme",
+                                                       "work_bodies",  "energy_in",     "energy_out",
+                                                       "lost_phase",   "work_push"};
 
 /* Of heat and liquid: what the last step's report and the totals say. They come last of all. */
 enum {
@@ -33,9 +34,27 @@ static const char *const heat_names[HEAT_COLUMNS] = {"heat_in",       "heat_stor
                                                      "frozen_mass",   "liquid_volume",  "liquid_pressure",
                                                      "liquid_passes", "heat_iterations"};
 
+/* Of a free body, of the state that a row begins with. */
+enum { FREE_COLUMNS = 14 };
+static const char *const free_names[FREE_COLUMNS] = {"x",  "y",  "z",  "qw", "qx", "qy", "qz",
+                                                     "vx", "vy", "vz", "wx", "wy", "wz", "kinetic"};
+
+static bool budget_has(const struct instruments *in, enum budget k)
+{
+  return in->budget && (k != BUDGET_PHASE || in->heat) && (k != BUDGET_PUSH || in->free);
+}
+
 static int budget_columns(const struct instruments *in)
 {
-  return !in->budget ? 0 : in->heat ? BUDGET_COUNT : BUDGET_PHASE;
+  int count = 0;
+  for (int k = 0; k < BUDGET_COUNT; k++) count += budget_has(in, (enum budget)k);
+  return count;
+}
+
+/* Columns that are numbers of the row's own state. */
+static int noted_columns(const struct instruments *in)
+{
+  return (in->heat ? HEAT_COLUMNS : 0) + in->free_count * FREE_COLUMNS;
 }
 
 static void add_name(struct instruments *in, const char *format, const char *of, const char *end)
@@ -53,30 +72,42 @@ static void name_vector(struct instruments *in, const char *format, const char *
 
 static void name_columns(struct instruments *in, const struct scene *scene)
 {
-  in->names = mem_alloc((size_t)(BODY_COLUMNS * scene->body_count + 3 + BUDGET_COUNT + HEAT_COLUMNS + 1),
-                        sizeof *in->names);
+  in->names = mem_alloc(
+      (size_t)((BODY_COLUMNS + 3 + FREE_COLUMNS) * scene->body_count + 3 + BUDGET_COUNT + HEAT_COLUMNS + 1),
+      sizeof *in->names);
   for (int k = 0; k < scene->body_count; k++) {
     if (!scene->bodies[k].measured) continue;
     name_vector(in, "force_%s_%s", scene->bodies[k].name);
     name_vector(in, "torque_%s_%s", scene->bodies[k].name);
     add_name(in, "area_%s%s", scene->bodies[k].name, "");
+    if (scene->bodies[k].free) name_vector(in, "contact_%s_%s", scene->bodies[k].name);
   }
   if (in->forces) name_vector(in, "%s_%s", "unbalanced");
-  for (int k = 0; k < budget_columns(in); k++) add_name(in, "%s%s", budget_names[k], "");
+  for (int k = 0; k < BUDGET_COUNT; k++)
+    if (budget_has(in, (enum budget)k)) add_name(in, "%s%s", budget_names[k], "");
   for (int k = 0; k < HEAT_COLUMNS && in->heat; k++) add_name(in, "%s%s", heat_names[k], "");
+  for (int k = 0; k < scene->body_count; k++)
+    for (int c = 0; c < FREE_COLUMNS && scene->bodies[k].free; c++)
+      add_name(in, "%s_%s", scene->bodies[k].name, free_names[c]);
   in->names[in->columns] = mem_strdup("span");
 }
 
 struct instruments *instruments_create(const struct scene *scene)
 {
   bool forces = false;
-  for (int k = 0; k < scene->body_count; k++) forces |= scene->bodies[k].measured;
+  int free_count = 0;
+  for (int k = 0; k < scene->body_count; k++) {
+    forces |= scene->bodies[k].measured;
+    free_count += scene->bodies[k].free != NULL;
+  }
   const int flux_count = 4 * probes_flux_count(scene);
-  if (!forces && !scene->budget && !scene->has_heat && !flux_count) return NULL;
+  if (!forces && !scene->budget && !scene->has_heat && !flux_count && !free_count) return NULL;
   struct instruments *in = mem_alloc(1, sizeof *in);
   in->forces = forces;
   in->budget = scene->budget;
   in->heat = scene->has_heat;
+  in->free_count = free_count;
+  in->free = free_count > 0;
   in->body_count = scene->body_count;
   in->step = mem_alloc(1, sizeof *in->step + (size_t)scene->body_count * sizeof *in->step->body);
   for (int k = 0; k < scene->body_count; k++) {
@@ -123,7 +154,7 @@ static bool tallies(const struct instruments *in)
 void instruments_begin(struct sim *sim)
 {
   struct instruments *in = sim->instruments;
-  if (!tallies(in)) return;
+  if (!tallies(in) && !(in && in->free)) return;
   memset(in->step, 0, sizeof *in->step);
   for (int k = 0; k < in->body_count; k++) tally_clear(&in->step->body[k]);
   memset(in->passing, 0, sizeof in->passing);
@@ -155,7 +186,10 @@ void instruments_hold(struct sim *sim, double factor)
                                       .contacts = &sim->contacts,
                                       .tallies = in->step->body,
                                       .unbalanced = in->step->unbalanced};
+  rigid_shield(sim, true);
   contact_hold(&solve, grid_owned_tiles(g));
+  rigid_shield(sim, false);
+  rigid_hold(sim, factor, in->step->body, in->step->unbalanced);
 }
 
 /* All sums of the step in one message. */
@@ -274,15 +308,19 @@ static struct carried *carry_forces(struct sim *sim, double dt)
     if (!sim->scene->bodies[k].measured) continue;
     carry_body(to, &in->step->body[k], sim->scene->spacing, dt);
     to += BODY_COLUMNS;
+    if (!sim->scene->bodies[k].free) continue;
+    for (int d = 0; d < 3; d++) carry(to++, sim->rigid->body[sim->rigid->index[k]].others[d]);
   }
   for (int d = 0; d < 3 && in->forces; d++) carry(to++, exact_value(&in->step->unbalanced[d]));
   return to;
 }
 
-static double taken_of_all(const struct instruments *in, enum taken which)
+static double taken_of_all(const struct sim *sim, enum taken which, bool scripted)
 {
+  const struct instruments *in = sim->instruments;
   double sum = 0.0;
-  for (int k = 0; k < in->body_count; k++) sum += exact_value(&in->step->body[k].sum[which]);
+  for (int k = 0; k < in->body_count; k++)
+    if (!scripted || !sim->scene->bodies[k].free) sum += exact_value(&in->step->body[k].sum[which]);
   return sum;
 }
 
@@ -294,15 +332,20 @@ static void carry_budget(struct sim *sim, struct carried *to)
   const double *measured = sim->report.measured;
   const double before =
       measured[MEASURED_KINETIC] + measured[MEASURED_ELASTIC] + measured[MEASURED_POTENTIAL];
-  const double after = exact_value(&in->step->energy[ENERGY_AFTER]);
-  const double friction = taken_of_all(in, TAKEN_FRICTION), work = taken_of_all(in, TAKEN_WORK);
+  const double *moved = in->free ? sim->rigid->after : NULL;
+  const double after =
+      exact_value(&in->step->energy[ENERGY_AFTER]) + (moved ? moved[0] + moved[1] + moved[2] : 0.0);
+  const double friction = taken_of_all(sim, TAKEN_FRICTION, false);
+  const double work = taken_of_all(sim, TAKEN_WORK, true), push = in->free ? sim->rigid->work_push : 0.0;
   carry(&to[BUDGET_PLASTIC], exact_value(&in->step->energy[ENERGY_PLASTIC]));
   carry(&to[BUDGET_FRICTION], friction);
-  carry(&to[BUDGET_SCHEME], before - after + (work - friction));
+  carry(&to[BUDGET_SCHEME], before - after + (work + push - friction));
   carry(&to[BUDGET_BODIES], work);
   carry(&to[BUDGET_IN], exact_value(&in->passing[0]));
   carry(&to[BUDGET_OUT], exact_value(&in->passing[1]));
-  if (in->heat) carry(&to[BUDGET_PHASE], exact_value(&in->passing[2]));
+  to += BUDGET_PHASE;
+  if (in->heat) carry(to++, exact_value(&in->passing[2]));
+  if (in->free) carry(to++, push);
 }
 
 static void note_heat(const struct sim *sim, double *row)
@@ -315,6 +358,19 @@ static void note_heat(const struct sim *sim, double *row)
   row[HEAT_PRESSURE] = sim->report.pressure;
   row[HEAT_PASSES] = sim->report.passes;
   row[HEAT_ITERATIONS] = sim->report.heat_iterations;
+}
+
+/* The bodies as they were when the step began. */
+static void note_free(const struct sim *sim, double *row)
+{
+  const struct rigid *r = sim->rigid;
+  for (int k = 0; r && k < r->count; k++, row += FREE_COLUMNS) {
+    const struct rigid_body *b = &r->body[k];
+    memcpy(row, b->state.center, 3 * sizeof *row);
+    memcpy(row + 3, b->state.turn, 4 * sizeof *row);
+    memcpy(row + 7, b->begin.before, 6 * sizeof *row);
+    row[13] = free_kinetic(b->free, &b->state);
+  }
 }
 
 double instruments_flux(const struct sim *sim, int k)
@@ -415,8 +471,9 @@ void instruments_accept(struct sim *sim, double dt, bool has_row)
   struct instruments *in = sim->instruments;
   if (!in) return;
   carry_flux(sim);
-  const int carried = in->columns - (in->heat ? HEAT_COLUMNS : 0), summed = carried - budget_columns(in);
+  const int carried = in->columns - noted_columns(in), summed = carried - budget_columns(in);
   if (in->heat && has_row) note_heat(sim, in->row + carried);
+  if (in->free && has_row) note_free(sim, in->row + carried + (in->heat ? HEAT_COLUMNS : 0));
   for (int k = summed; k < carried && has_row; k++) in->row[k] = carried_value(&in->carried[k]);
   struct carried *budget = carry_forces(sim, dt), *span = &in->carried[in->columns];
   if (in->budget) carry_budget(sim, budget);

@@ -28,6 +28,7 @@ enum budget {
   BUDGET_IN,       /* with particles that entered */
   BUDGET_OUT,      /* with particles that left */
   BUDGET_PHASE,    /* elastic energy that melting and freezing took; a column only where the scene has heat */
+  BUDGET_PUSH, /* work on free bodies, of pushes, anchors and locked axes; only where there are such bodies */
   BUDGET_COUNT
 };
 
@@ -51,8 +52,9 @@ struct body_load {
 };
 
 struct instruments {
-  bool forces, budget, heat;
+  bool forces, budget, heat, free;
   int body_count; /* of the scene: all are tallied */
+  int free_count; /* of these, the free ones */
   struct step_sums *step;
   struct exact_sum passing[3]; /* J of particles that came in, that went out, and that changes of phase took,
                                   in this step */

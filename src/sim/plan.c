@@ -28,7 +28,8 @@ static double stable_step(const struct sim *sim)
   double speed = sim->max_speed;
   const double soon = sim->clock.time + scene->max_step;
   for (int k = 0; k < scene->body_count; k++)
-    speed = fmax(speed, body_driven_speed(&scene->bodies[k], &sim->drives[k], sim->clock.time, soon));
+    speed = fmax(speed, body_driven_speed(&scene->bodies[k], &sim->drives[k], sim->clock.time, soon) +
+                            (scene->bodies[k].free ? rigid_speed(sim, scene->max_step) : 0.0));
   double dt = scene->max_step;
   if (speed > 0.0) dt = fmin(dt, scene->cfl * scene->spacing / speed);
   dt = fmin(dt, scene_gravity_step(scene));

@@ -89,6 +89,8 @@ static void make_transfer(struct sim *sim)
   const struct scene *scene = sim->scene;
   sim->poses = mem_alloc((size_t)scene->body_count, sizeof *sim->poses);
   sim->drives = mem_alloc((size_t)scene->body_count, sizeof *sim->drives);
+  sim->rigid = rigid_create(sim);
+  rigid_place(sim);
   sim->transfer = (struct transfer){
       .grid = sim->mesh.grid,
       .p = sim->p,
@@ -486,6 +488,7 @@ static int restore(struct sim *sim, const char *path, const struct checkpoint *f
   if (!code) code = window_restore(sim, from, path, lenient, err);
   if (!code) code = find_new_probes(sim, from, err);
   if (!code) restore_numbers(sim, from);
+  if (!code) rigid_place(sim);
   if (!code) heat_begin(sim);
   if (!code) sources_count_flying(sim);
   if (!code) FIRN_DEBUG_ASSERT(sim_ids_are_unique(sim));
@@ -560,6 +563,7 @@ void sim_destroy(struct sim **sim)
   mem_free(s->constants);
   mem_free(s->poses);
   mem_free(s->drives);
+  rigid_destroy(&s->rigid);
   mem_free(s->dropped);
   push_free(&s->hooks.push);
   mem_free(s);

@@ -24,6 +24,7 @@
 #include "kernels/kernels.h"
 #include "sim/heat_step.h"
 #include "sim/instruments.h"
+#include "sim/rigid.h"
 #include "solver/cr.h"
 
 #include <stdbool.h>
@@ -179,6 +180,7 @@ struct sim {
   struct exact_sum changed[2]; /* kg that melt and that freeze in this step, of this rank */
   struct sim_heat heat;
   struct contacts contacts;    /* of this step, for its solve */
+  struct rigid *rigid;         /* free bodies (sim/rigid.h); NULL: there are none */
   int64_t shared_contacts;     /* of this step, counted by this rank */
   double max_speed, max_sound; /* m/s, of the present state */
   struct window window;

@@ -66,6 +66,8 @@ static void collide_nodes(struct sim *sim, double *clock)
   contacts_clear(&sim->contacts, wet ? g->node[NODE_HEAT] : NULL, sim->scene->slide,
                  sim->scene->whole_friction && !wet);
   const double closes = sim->scene->gap ? sim->transfer.dt : 0.0;
+  rigid_collide(sim);
+  rigid_shield(sim, true);
   const int64_t of_left = contact_nodes(g, sim->poses, bodies, 0, left, closes, contacts, tallies);
   sim->report.contact_nodes =
       of_left + contact_nodes(g, sim->poses, bodies, left, right, closes, contacts, tallies);
@@ -73,6 +75,8 @@ static void collide_nodes(struct sim *sim, double *clock)
   contact_nodes(g, sim->poses, bodies, right, g->tile_count, closes, contacts,
                 NULL); /* the right neighbour counts */
   sim->shared_contacts = of_left;
+  rigid_shield(sim, false);
+  rigid_mark(sim, tallies);
   sim_end_phase(sim, PHASE_NODES, clock);
 }
 
@@ -105,6 +109,7 @@ void sim_project(void *context, enum node_field field)
   struct project_arguments arguments = {&sim->contacts, g->node[field]};
   if (sim->contacts.count)
     crew_tiles(&sim->crew, g, project_tiles, &arguments, grid_owned_tiles(sim->mesh.grid), NULL, 0);
+  rigid_project(sim, field);
 }
 
 static void apply_hessian(void *context, enum node_field in, enum node_field out)
@@ -112,16 +117,22 @@ static void apply_hessian(void *context, enum node_field in, enum node_field out
   multiply(context, in, out, false);
 }
 
+static void multiply_projected(struct sim *sim, enum node_field in, enum node_field out, bool diagonal)
+{
+  rigid_before_product(sim, in);
+  multiply(sim, in, out, diagonal);
+  rigid_after_product(sim, in, out);
+  sim_project(sim, out);
+}
+
 static void apply_projected(void *context, enum node_field in, enum node_field out)
 {
-  multiply(context, in, out, false);
-  sim_project(context, out);
+  multiply_projected(context, in, out, false);
 }
 
 static void apply_with_diagonal(void *context, enum node_field in, enum node_field out)
 {
-  multiply(context, in, out, true);
-  sim_project(context, out);
+  multiply_projected(context, in, out, true);
 }
 
 static void reduce_dots(void *context, struct exact_sum *sums, int count)
@@ -168,7 +179,7 @@ static struct cr_system snow_system(struct sim *sim)
   system.product = apply_projected;
   system.project = sim_project;
   system.balanced = true;
-  system.held = sim->report.contact_nodes;
+  system.held = sim->report.contact_nodes + rigid_held(sim);
   if (sim->scene->jacobi) system.first_product = apply_with_diagonal;
   return system;
 }
@@ -188,9 +199,12 @@ static bool solve_once(struct sim *sim)
 {
   friction_clear(sim);
   struct cr_system system = snow_system(sim);
+  rigid_begin_solve(sim);
+  if (sim->rigid) system.coupling = &sim->rigid->coupling;
   const struct cr_result result = solve_system(sim, &system);
   contacts_restore(&sim->contacts,
                    sim->mesh.grid->node[NODE_VELOCITY]); /* Jacobi's balance moves all nodes */
+  rigid_end_solve(sim);
   if (!result.converged || !result.held || !sim->scene->whole_friction) return result.converged;
   multiply(sim, NODE_VELOCITY, NODE_A_RESIDUAL, false);
   friction_begin(sim);
@@ -213,9 +227,11 @@ static void keep_star(struct sim *sim)
 /* Step 6 without liquid. */
 static bool snow_solve(struct sim *sim, double dt)
 {
+  rigid_prepare_solve(sim);
   if (sim->scene->beta == 0.0) return true;
   keep_star(sim);
   if (!flow_solve(sim, solve_once)) return false;
+  rigid_accept_solve(sim);
   friction_bear(sim);
   instruments_after_solve(sim, sim->scene->beta * dt * dt, apply_hessian);
   return true;
@@ -252,6 +268,7 @@ static void update_particles(struct sim *sim, struct step_result *result, double
   sim->crew.label = "g2p blocks";
   sim_blocks(sim, sim->kernels->g2p, &sim->transfer);
   if (sim->scene->has_heat) heat_update_particles(sim);
+  rigid_finish(sim);
   crew_collect(&sim->crew, result, sim->measured, sim->changed);
   sim_end_phase(sim, PHASE_G2P, clock);
 }
@@ -282,7 +299,8 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, d
     SUM_FLYING
   };
   const int64_t work = sim_work(sim);
-  double most[MAXIMA] = {(double)result->trouble,
+  const bool crosses = sim->rigid && sim->rigid->crosses;
+  double most[MAXIMA] = {fmax((double)result->trouble, crosses ? TROUBLE_CROSSING : TROUBLE_NONE),
                          sim_find_leavers(sim) ? 1.0 : 0.0,
                          result->max_speed,
                          result->max_sound,
@@ -293,10 +311,11 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, d
     struct exact_sum measured[MEASURED_COUNT];
     struct exact_sum counts; /* integers ride along in one more sum's limbs */
     struct exact_sum changed[2];
-  } sums = {.counts = {{result->plastic, result->limited, result->outside, result->contacts,
-                        sim->report.contact_nodes, sim->leavers.count, result->shared_plastic,
-                        sim->shared_contacts, work, result->melted, result->frozen, result->liquid,
-                        result->shared_changed, result->flying}}};
+  } sums = {
+      .counts = {{result->plastic, result->limited, result->outside, result->contacts,
+                  sim->report.contact_nodes + (sim->rigid ? sim->rigid->touched : 0), sim->leavers.count,
+                  result->shared_plastic, sim->shared_contacts + (sim->rigid ? sim->rigid->shared : 0), work,
+                  result->melted, result->frozen, result->liquid, result->shared_changed, result->flying}}};
   memcpy(sums.measured, sim->measured, sizeof sums.measured);
   memcpy(sums.changed, sim->changed, sizeof sums.changed);
   comm_max(&sim->comm, most, MAXIMA);
@@ -318,6 +337,11 @@ static struct verdict judge(struct sim *sim, const struct step_result *result, d
   report->imbalance = count[SUM_WORK] ? most[MAX_WORK] * sim->comm.size / (double)count[SUM_WORK] : 1.0;
   report->has_measured = row_is_due(sim);
   for (int k = 0; k < MEASURED_COUNT; k++) report->measured[k] = exact_value(&sums.measured[k]);
+  if (sim->rigid) {
+    report->measured[MEASURED_KINETIC] += sim->rigid->energy[0];
+    report->measured[MEASURED_ELASTIC] += sim->rigid->energy[1];
+    report->measured[MEASURED_POTENTIAL] += sim->rigid->energy[2];
+  }
   sim_end_phase(sim, PHASE_MIGRATE, clock); /* who leaves was counted here; the sums are told apart */
   const struct verdict verdict = {(enum trouble)(int)most[MAX_TROUBLE], most[MAX_FARTHER] > 0.0,
                                   count[SUM_OUTSIDE]};
@@ -467,6 +491,7 @@ static int accept(struct sim *sim, double dt, double end, int halvings, const st
   report->removed = sim->totals.removed;
   instruments_accept(sim, dt, report->has_measured);
   sim->clock.time = end;
+  rigid_accept(sim);
   sim->clock.on_frame = false;
   learn_step(sim, dt, halvings);
   sim->reported = true;

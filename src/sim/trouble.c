@@ -21,6 +21,10 @@ int trouble_give_up(struct sim *sim, double dt, const struct step_result *result
     code = error_set(err, FIRN_EDIVERGE,
                      "step %lld at %.9g s: the solver does not converge with a step of %.3g s; %s",
                      (long long)sim->clock.step, sim->clock.time, dt, advice);
+  } else if (verdict->trouble == TROUBLE_CROSSING && sim->rigid && sim->rigid->crosses) {
+    code = error_set(err, FIRN_EDIVERGE,
+                     "step %lld at %.9g s: a free body would move more than a cell with a step of %.3g s; %s",
+                     (long long)sim->clock.step, sim->clock.time, dt, advice);
   } else if (result->trouble == verdict->trouble) {
     const int32_t i = sim->order.slot[result->trouble_particle];
     const double x[3] = {sim->p->x[0][i], sim->p->x[1][i], sim->p->x[2][i]};

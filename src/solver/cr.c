@@ -1,5 +1,6 @@
 #include "solver/cr.h"
 
+#include "base/memory.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -28,6 +29,79 @@ static struct cr_vectors vectors_of(const struct cr_system *s)
                              .factor = s->factor};
 }
 
+/* Sums over all ranks; those of the last product's bodies travel in the same message. */
+static void reduce(const struct cr_system *s, struct exact_sum *sums, int count)
+{
+  const struct cr_coupling *c = s->coupling;
+  if (!c) {
+    s->reduce(s->context, sums, count);
+    return;
+  }
+  struct exact_sum *all = mem_alloc((size_t)(count + c->count), sizeof *all);
+  if (count) memcpy(all, sums, (size_t)count * sizeof *all);
+  memcpy(all + count, c->sums, (size_t)c->count * sizeof *all);
+  s->reduce(s->context, all, count + c->count);
+  if (count) memcpy(sums, all, (size_t)count * sizeof *all);
+  memcpy(c->sums, all + count, (size_t)c->count * sizeof *all);
+  mem_free(all);
+}
+
+/* out = factor W^-1 of what the last product left for the bodies, once it is summed over all ranks. */
+static void pull(const struct cr_system *s, double *out)
+{
+  const struct cr_coupling *c = s->coupling;
+  double *given = mem_alloc((size_t)c->count, sizeof *given);
+  for (int k = 0; k < c->count; k++) given[k] = s->factor * exact_value(&c->sums[k]);
+  c->invert(s->context, given, out);
+  mem_free(given);
+}
+
+static double dot_coupled(const struct cr_system *s, const double *a, const double *b)
+{
+  const struct cr_coupling *c = s->coupling;
+  double *weighed = mem_alloc((size_t)c->count, sizeof *weighed), sum = 0.0;
+  c->weigh(s->context, b, weighed);
+  for (int k = 0; k < c->count; k++) sum += a[k] * weighed[k];
+  mem_free(weighed);
+  return sum;
+}
+
+/* r = -factor W^-1 B b of the bodies. */
+static void begin_coupled(const struct cr_system *s)
+{
+  const struct cr_coupling *c = s->coupling;
+  reduce(s, NULL, 0);
+  pull(s, c->r);
+  for (int k = 0; k < c->count; k++) {
+    c->r[k] = -c->r[k];
+    c->x[k] = c->p[k] = c->ar[k] = c->ap[k] = 0.0;
+  }
+}
+
+/* A r of the bodies and their part of the dot products, after these are summed over all ranks. */
+static void apply_coupled(const struct cr_system *s, struct exact_sum dots[DOTS])
+{
+  const struct cr_coupling *c = s->coupling;
+  if (!c) return;
+  pull(s, c->ar);
+  for (int k = 0; k < c->count; k++) c->ar[k] += c->r[k];
+  exact_add(&dots[DOT_RR], dot_coupled(s, c->r, c->r));
+  exact_add(&dots[DOT_RAR], dot_coupled(s, c->r, c->ar));
+  exact_add(&dots[DOT_ARAR], dot_coupled(s, c->ar, c->ar));
+  exact_add(&dots[DOT_ARAP], dot_coupled(s, c->ar, c->ap));
+}
+
+static void update_coupled(const struct cr_system *s, double a, double b)
+{
+  const struct cr_coupling *c = s->coupling;
+  for (int k = 0; c && k < c->count; k++) {
+    c->p[k] = c->r[k] + b * c->p[k];
+    c->ap[k] = c->ar[k] + b * c->ap[k];
+    c->x[k] += a * c->p[k];
+    c->r[k] -= a * c->ap[k];
+  }
+}
+
 /* M / (M + factor B) of all nodes together, B the diagonal that is in the scalars of ar. */
 static double typical_of(const struct cr_system *s, struct cr_vectors *v)
 {
@@ -42,6 +116,7 @@ static double typical_of(const struct cr_system *s, struct cr_vectors *v)
 /* A r and the dot products, in one pass over the nodes. */
 static void apply(const struct cr_system *s, struct cr_vectors *v, struct exact_sum dots[DOTS])
 {
+  if (s->coupling) s->coupling->in = s->coupling->r;
   s->product(s->context, NODE_RESIDUAL, NODE_A_RESIDUAL);
   crew_tiles(s->crew, s->grid, s->kernels->cr_product, v, s->owned_tiles, dots, DOT_NORM);
 }
@@ -52,11 +127,14 @@ static struct cr_vectors start(const struct cr_system *s, struct exact_sum norms
   grid_clear(s->grid, NODE_RESIDUAL);
   grid_clear(s->grid, NODE_DIRECTION);
   grid_clear(s->grid, NODE_A_DIRECTION);
+  if (s->coupling) s->coupling->in = NULL;
   (s->first_product ? s->first_product : s->product)(s->context, s->unknown, NODE_A_RESIDUAL);
+  if (s->coupling) begin_coupled(s);
   struct cr_vectors v = vectors_of(s);
   if (s->first_product) v.typical = typical_of(s, &v);
   crew_tiles(s->crew, s->grid, s->has_right ? s->kernels->cr_begin : s->kernels->cr_residual, &v,
              s->owned_tiles, norms, DOTS - DOT_NORM);
+  if (s->coupling) s->coupling->measure(s->context, false, norms);
   if (s->project) s->project(s->context, NODE_RESIDUAL);
   return v;
 }
@@ -66,6 +144,7 @@ static void update(const struct cr_system *s, struct cr_vectors *v, double a, do
   v->a = a;
   v->b = b;
   crew_tiles(s->crew, s->grid, s->kernels->cr_update, v, s->owned_tiles, NULL, 0);
+  update_coupled(s, a, b);
 }
 
 /* What the sums of an iteration say. */
@@ -136,6 +215,17 @@ static bool is_solved(const struct cr_system *s, struct cr_vectors *v, struct pr
   return p->result.converged;
 }
 
+/* The bodies' part of what follows, with their z of that velocity in p. */
+static void resist_coupled(const struct cr_system *s, double out[3])
+{
+  const struct cr_coupling *c = s->coupling;
+  double *moment = mem_alloc((size_t)c->count, sizeof *moment);
+  c->weigh(s->context, c->p, moment);
+  for (int k = 0; k < c->count; k++)
+    if (k % 6 < 3) out[k % 6] += moment[k] + s->factor * exact_value(&c->sums[k]);
+  mem_free(moment);
+}
+
 /* What a velocity that all free nodes share adds to the residual: (M + factor B) of it, summed over them. */
 static void resist(const struct cr_system *s, struct cr_vectors *v, const double common[3], double out[3])
 {
@@ -147,12 +237,17 @@ static void resist(const struct cr_system *s, struct cr_vectors *v, const double
   grid_clear(s->grid, NODE_DIRECTION);
   crew_tiles(s->crew, s->grid, s->kernels->cr_balance, &of, s->owned_tiles, NULL, 0);
   if (s->project) s->project(s->context, NODE_DIRECTION);
+  if (s->coupling) {
+    s->coupling->in = s->coupling->p;
+    s->coupling->common(s->context, common, s->coupling->p);
+  }
   s->product(s->context, NODE_DIRECTION, NODE_A_RESIDUAL);
   /* These two kernels leave M p in their sums, and -factor B p. */
   crew_tiles(s->crew, s->grid, s->kernels->cr_residual, &of, s->owned_tiles, sums, DOTS - DOT_NORM);
   crew_tiles(s->crew, s->grid, s->kernels->cr_lack, &of, s->owned_tiles, &sums[LACK - 1], 4);
-  s->reduce(s->context, sums, SUMS);
+  reduce(s, sums, SUMS);
   for (int d = 0; d < 3; d++) out[d] = exact_value(&sums[MOMENT + d]) - exact_value(&sums[LACK + d]);
+  if (s->coupling) resist_coupled(s, out);
 }
 
 /* The velocity that takes the sum of the residual away, by conjugate gradients in its three components. Nodes
@@ -186,17 +281,31 @@ static struct cr_result finish(const struct cr_system *s, struct cr_vectors *v, 
   crew_tiles(s->crew, s->grid, s->kernels->cr_lack, v, s->owned_tiles, sums, HELD);
   exact_add(&sums[HELD], (double)s->held);
   s->reduce(s->context, sums, SUMS);
+  if (s->coupling) {
+    double *moment = mem_alloc((size_t)s->coupling->count, sizeof *moment);
+    s->coupling->weigh(s->context, s->coupling->r, moment);
+    for (int k = 0; k < s->coupling->count; k++)
+      if (k % 6 < 3) exact_add(&sums[LACK + k % 6], moment[k]);
+    mem_free(moment);
+    if (s->coupling->held) exact_add(&sums[HELD], 1.0);
+  }
   const double weight = exact_value(&sums[WEIGHT]);
   p->result.held = exact_value(&sums[HELD]) > 0.0;
   if (!(weight > 0.0)) return p->result;
+  /* A motion that nodes and bodies share is in the null space of B: nothing is lacking. */
+  if (s->coupling && !p->result.held && !s->first_product) return p->result;
   double lack[3], common[3] = {0.0, 0.0, 0.0};
   for (int d = 0; d < 3; d++) lack[d] = exact_value(&sums[LACK + d]);
-  if (p->result.held)
+  if (p->result.held || s->coupling)
     find_common(s, v, lack, small * p->tolerance * p->norm * sqrt(weight), common);
   else
     for (int d = 0; d < 3; d++) common[d] = lack[d] / weight;
   memcpy(v->given + 1, common, sizeof common);
   crew_tiles(s->crew, s->grid, s->kernels->cr_balance, v, s->owned_tiles, NULL, 0);
+  if (s->coupling) {
+    s->coupling->common(s->context, common, s->coupling->p);
+    for (int k = 0; k < s->coupling->count; k++) s->coupling->x[k] += s->coupling->p[k];
+  }
   return p->result;
 }
 
@@ -207,13 +316,16 @@ struct cr_result cr_solve(const struct cr_system *s, double tolerance, int max_i
   struct cr_vectors v = start(s, &dots[DOT_NORM]);
   if (s->may_be_solved && is_solved(s, &v, &progress, dots)) return progress.result;
   apply(s, &v, dots);
-  s->reduce(s->context, dots, DOTS);
+  reduce(s, dots, DOTS);
+  if (s->coupling) s->coupling->measure(s->context, true, &dots[DOT_NORM]);
+  apply_coupled(s, dots);
   progress.norm = measure_of(s, tolerance, dots);
   while (judge(&progress, dots)) {
     update(s, &v, progress.a, progress.b);
     for (int k = 0; k < DOT_NORM; k++) dots[k] = (struct exact_sum){{0}};
     apply(s, &v, dots);
-    s->reduce(s->context, dots, DOT_NORM);
+    reduce(s, dots, DOT_NORM);
+    apply_coupled(s, dots);
   }
   return finish(s, &v, &progress);
 }

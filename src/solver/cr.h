@@ -23,6 +23,22 @@ enum cr_stop {
   CR_STOP_SCALE
 };
 
+/* Unknowns z beside the nodes', the same on all ranks: of bodies that nodes are held by. Products put them
+ * into what they multiply, and leave their part of B in `sums`, of this rank's nodes alone. */
+struct cr_coupling {
+  int count;                   /* numbers */
+  double *x, *r, *p, *ar, *ap; /* beside the vectors of the nodes */
+  double *in;                  /* z of the vector that is multiplied next */
+  struct exact_sum *sums;
+  bool held; /* something beside nodes holds the bodies: axes, springs, each other */
+  void (*weigh)(void *context, const double *in, double *out);  /* out = W z */
+  void (*invert)(void *context, const double *in, double *out); /* out = W^-1 z, of what may move */
+  /* Adds to <x,x> over the free nodes and over the others, to W and to W x of the free ones (3): nodes that
+   * the bodies hold count as free, or, with `own`, the bodies themselves. */
+  void (*measure)(void *context, bool own, struct exact_sum norms[6]);
+  void (*common)(void *context, const double velocity[3], double *out); /* z of a velocity that all share */
+};
+
 struct cr_system {
   struct grid *grid;
   struct crew *crew;
@@ -59,6 +75,7 @@ struct cr_system {
   /* The same in two halves, for the pipelined solve: products come between them. */
   void (*reduce_begin)(void *context, struct exact_sum *sums, int count);
   void (*reduce_end)(void *context);
+  struct cr_coupling *coupling; /* NULL: there are nodes alone. Not with the pipelined solve */
 };
 
 struct cr_result {

@@ -84,9 +84,112 @@ static double *read_rows(hid_t file, const char *path, int64_t *count)
   return rows;
 }
 
+static int add_vector(hid_t object, const char *theirs, const char *ours, char *text, size_t size)
+{
+  double v[3];
+  if (H5Aexists(object, theirs) <= 0) return 0;
+  read_doubles(object, theirs, v);
+  return snprintf(text, size, "%s: [%.17g, %.17g, %.17g]", ours, v[0], v[1], v[2]);
+}
+
+static int add_shape(hid_t body, const char *kind, char *text, size_t size)
+{
+  double a[3], b[3], axes[9];
+  read_doubles(body, "center", a);
+  if (strcmp(kind, "sphere") == 0)
+    return snprintf(text, size, "    sphere: {center: [%.17g, %.17g, %.17g], radius: %.17g}\n", a[0], a[1],
+                    a[2], read_double(body, "radius"));
+  if (strcmp(kind, "capsule") == 0) {
+    const double half = read_double(body, "half");
+    read_doubles(body, "axis", b);
+    return snprintf(text, size,
+                    "    capsule: {from: [%.17g, %.17g, %.17g], to: [%.17g, %.17g, %.17g], radius: %.17g}\n",
+                    a[0] - half * b[0], a[1] - half * b[1], a[2] - half * b[2], a[0] + half * b[0],
+                    a[1] + half * b[1], a[2] + half * b[2], read_double(body, "radius"));
+  }
+  CHECK(strcmp(kind, "box") == 0);
+  read_doubles(body, "half", b);
+  read_doubles(body, "axes", axes);
+  const double turn[3] = {axes[7] - axes[5], axes[2] - axes[6], axes[3] - axes[1]};
+  const double twice_sine = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]);
+  const double degrees = atan2(twice_sine, axes[0] + axes[4] + axes[8] - 1.0) * 180.0 / M_PI;
+  int used = snprintf(text, size, "    box: {center: [%.17g, %.17g, %.17g], size: [%.17g, %.17g, %.17g]",
+                      a[0], a[1], a[2], 2.0 * b[0], 2.0 * b[1], 2.0 * b[2]);
+  if (twice_sine > 0.0)
+    used +=
+        snprintf(text + used, size - (size_t)used, ", rotate: {axis: [%.17g, %.17g, %.17g], degrees: %.17g}",
+                 turn[0], turn[1], turn[2], degrees);
+  return used + snprintf(text + used, size - (size_t)used, "}\n");
+}
+
+static int add_springs(hid_t body, char *text, size_t size)
+{
+  int used = 0;
+  if (H5Lexists(body, "springs", H5P_DEFAULT) <= 0) return 0;
+  hid_t springs = H5Gopen(body, "springs", H5P_DEFAULT);
+  char name[16];
+  for (int k = 0; snprintf(name, sizeof name, "%d", k), H5Lexists(springs, name, H5P_DEFAULT) > 0; k++) {
+    hid_t spring = H5Gopen(springs, name, H5P_DEFAULT);
+    used += snprintf(text + used, size - (size_t)used, "%s      - {", k ? "" : "    spring:\n");
+    used += add_vector(spring, "anchor", "anchor", text + used, size - (size_t)used);
+    used += snprintf(text + used, size - (size_t)used, ", ");
+    used += add_vector(spring, "velocity", "velocity", text + used, size - (size_t)used);
+    used += snprintf(text + used, size - (size_t)used, ", ");
+    used += add_vector(spring, "at", "at", text + used, size - (size_t)used);
+    used += snprintf(text + used, size - (size_t)used,
+                     ", stiffness: %.17g, damping: %.17g, length: %.17g, rope: %s}\n",
+                     read_double(spring, "stiffness"), read_double(spring, "damping"),
+                     read_double(spring, "length"), read_double(spring, "rope") != 0.0 ? "true" : "false");
+    H5Gclose(spring);
+  }
+  H5Gclose(springs);
+  return used;
+}
+
+/* What makes a body free. Mass and inertia follow from its shape if the case has a density. */
+static int add_free(hid_t body, char *text, size_t size)
+{
+  static const char *const words[6] = {"x", "y", "z", "turn_x", "turn_y", "turn_z"};
+  double i[9], lock[6], c[3];
+  int used, locks = 0;
+  read_doubles(body, "inertia", i);
+  read_doubles(body, "mass_center", c);
+  double middle[3];
+  read_doubles(body, "center", middle);
+  if (H5Aexists(body, "density") > 0) {
+    used = snprintf(text, size, "    density: %.17g\n", read_double(body, "density"));
+    if (memcmp(c, middle, sizeof c) != 0)
+      used += snprintf(text + used, size - (size_t)used, "    mass_center: [%.17g, %.17g, %.17g]\n", c[0],
+                       c[1], c[2]);
+  } else {
+    used = snprintf(text, size,
+                    "    mass: %.17g\n    mass_center: [%.17g, %.17g, %.17g]\n"
+                    "    inertia: [%.17g, %.17g, %.17g, %.17g, %.17g, %.17g]\n",
+                    read_double(body, "mass"), c[0], c[1], c[2], i[0], i[4], i[8], i[1], i[5], i[6]);
+  }
+  read_doubles(body, "lock", lock);
+  for (int k = 0; k < 6; k++)
+    if (lock[k] != 0.0)
+      used += snprintf(text + used, size - (size_t)used, "%s%s", locks++ ? ", " : "    lock: [", words[k]);
+  if (locks) used += snprintf(text + used, size - (size_t)used, "]\n");
+  if (H5Aexists(body, "push") > 0) {
+    used += snprintf(text + used, size - (size_t)used, "    push: {");
+    used += add_vector(body, "push", "force", text + used, size - (size_t)used);
+    used += snprintf(text + used, size - (size_t)used, ", ");
+    used += add_vector(body, "push_at", "at", text + used, size - (size_t)used);
+    used += snprintf(text + used, size - (size_t)used, ", ");
+    used += add_vector(body, "torque", "torque", text + used, size - (size_t)used);
+    used += snprintf(text + used, size - (size_t)used, "}\n");
+  }
+  return used + add_springs(body, text + used, size - (size_t)used);
+}
+
 /* The bodies of a case, in order, as a list in the scene. */
 static int add_bodies(hid_t file, char *text, size_t size)
 {
+  char slide[64] = "";
+  if (H5Aexists(file, "scripted_slide") > 0) read_text(file, "scripted_slide", slide);
+  const bool has_free = strcmp(slide, "all") == 0;
   int used = snprintf(text, size, "bodies:\n");
   hid_t bodies = H5Gopen(file, "bodies", H5P_DEFAULT);
   char name[16];
@@ -96,7 +199,8 @@ static int add_bodies(hid_t file, char *text, size_t size)
     char kind[64];
     double a[3], b[3], v[3] = {0, 0, 0}, w[3] = {0, 0, 0};
     read_text(body, "kind", kind);
-    CHECK(!read_flag(body, "free") && read_double_or(body, "bounce", 0.0) == 0.0);
+    const bool free = read_flag(body, "free");
+    CHECK(free || H5Aexists(body, "rub") > 0 || read_double_or(body, "bounce", 0.0) == 0.0);
     used += snprintf(text + used, size - (size_t)used, "  - name: b%d\n", k);
     if (read_flag(body, "sticky"))
       used += snprintf(text + used, size - (size_t)used, "    sticky: true\n");
@@ -121,16 +225,20 @@ static int add_bodies(hid_t file, char *text, size_t size)
                        "    plane: {point: [%.17g, %.17g, %.17g], normal: [%.17g, %.17g, %.17g]}\n", a[0],
                        a[1], a[2], b[0], b[1], b[2]);
     } else {
-      CHECK(strcmp(kind, "sphere") == 0);
-      read_doubles(body, "center", a);
       if (H5Aexists(body, "velocity") > 0) read_doubles(body, "velocity", v);
       if (H5Aexists(body, "spin") > 0) read_doubles(body, "spin", w);
-      used += snprintf(
-          text + used, size - (size_t)used,
-          "    sphere: {center: [%.17g, %.17g, %.17g], radius: %.17g}\n    velocity: [%.17g, %.17g, %.17g]\n"
-          "    spin: [%.17g, %.17g, %.17g]\n",
-          a[0], a[1], a[2], read_double(body, "radius"), v[0], v[1], v[2], w[0], w[1], w[2]);
+      used += add_shape(body, kind, text + used, size - (size_t)used);
+      used += snprintf(text + used, size - (size_t)used,
+                       "    velocity: [%.17g, %.17g, %.17g]\n    spin: [%.17g, %.17g, %.17g]\n", v[0], v[1],
+                       v[2], w[0], w[1], w[2]);
     }
+    if (has_free) {
+      CHECK(H5Aexists(body, "rub") > 0 && H5Aexists(body, "bounce") > 0);
+      used +=
+          snprintf(text + used, size - (size_t)used, "    rub: %.17g\n    bounce: %.17g\n    measure: true\n",
+                   read_double(body, "rub"), read_double(body, "bounce"));
+    }
+    if (free) used += add_free(body, text + used, size - (size_t)used);
     H5Gclose(body);
   }
   H5Gclose(bodies);
@@ -293,13 +401,13 @@ static int scene_text(hid_t file, const char *particles, char *text, size_t size
                flip = read_double(file, "flip_fraction");
   char integrator[256], fraction[64] = "", slide[64] = "", flow[64] = "", repeats[64] = "";
   if (H5Aexists(file, "scripted_slide") > 0) read_text(file, "scripted_slide", slide);
-  CHECK(!slide[0] || strcmp(slide, "normals") == 0);
+  CHECK(!slide[0] || strcmp(slide, "normals") == 0 || strcmp(slide, "all") == 0);
   if (H5Aexists(file, "operator") > 0) read_text(file, "operator", flow);
   if (strcmp(flow, "flow") == 0)
     snprintf(repeats, sizeof repeats, ", flow_repeats: %.0f", read_double_or(file, "flow_repeats", 0.0));
   snprintf(integrator, sizeof integrator,
            "{scheme: semi-implicit, beta: %.17g, tolerance: %.17g, max_iterations: 2000, slide: %s%s}", beta,
-           read_double(file, "cr_tolerance"), slide[0] ? "normal" : "all", repeats);
+           read_double(file, "cr_tolerance"), strcmp(slide, "normals") == 0 ? "normal" : "all", repeats);
   if (strcmp(transfer, "flip") == 0) snprintf(fraction, sizeof fraction, ", flip_fraction: %.17g", flip);
   if (add_bodies(file, bodies, sizeof bodies) == 0) bodies[0] = '\0';
   const int count = add_materials(file, particles, materials, sizeof materials);
@@ -439,6 +547,55 @@ static void check_heat(const struct sim *sim, hid_t attributes)
   CHECK(fabs(sim->report.pressure - pressure) <= 1e-8 * fmax(1.0, pressure));
 }
 
+/* Free bodies of a step: places, turns, velocities, angular momenta and what the snow gave them. */
+static void check_bodies(const struct sim *sim, hid_t file, const char *group, double v_scale)
+{
+  static const char *const names[] = {"position", "orientation",      "velocity",
+                                      "spin",     "angular_momentum", "snow_impulse"};
+  enum { POSITION, TURN, VELOCITY, SPIN, ANGULAR, IMPULSE, COUNT };
+  double *rows[COUNT], worst[COUNT] = {0.0}, largest_impulse = 0.0;
+  const struct rigid *r = sim->rigid;
+  char path[128];
+  for (int k = 0; k < COUNT; k++) {
+    snprintf(path, sizeof path, "%s/bodies/%s", group, names[k]);
+    rows[k] = read_rows(file, path, NULL);
+  }
+  for (int b = 0; b < 3 * sim->scene->body_count; b++) v_scale = fmax(v_scale, fabs(rows[VELOCITY][b]));
+  for (int b = 0; b < 6 * sim->scene->body_count; b++)
+    largest_impulse = fmax(largest_impulse, fabs(rows[IMPULSE][b]));
+  for (int k = 0; k < r->count; k++) {
+    const struct rigid_body *b = &r->body[k];
+    const int row = b->body;
+    double spin[3], same = 0.0;
+    free_spin(b->free, &b->state, spin);
+    for (int d = 0; d < 4; d++) same += b->state.turn[d] * rows[TURN][4 * row + d];
+    for (int d = 0; d < 4; d++)
+      worst[TURN] = fmax(worst[TURN], fabs(b->state.turn[d] - copysign(1.0, same) * rows[TURN][4 * row + d]));
+    for (int d = 0; d < 3; d++) {
+      const int at = 3 * row + d;
+      worst[POSITION] = fmax(worst[POSITION], fabs(b->state.center[d] - rows[POSITION][at]));
+      worst[VELOCITY] = fmax(worst[VELOCITY], fabs(b->state.velocity[d] - rows[VELOCITY][at]) / v_scale);
+      worst[SPIN] = fmax(worst[SPIN], 0.1 * fabs(spin[d] - rows[SPIN][at]) / v_scale);
+      worst[ANGULAR] = fmax(worst[ANGULAR], fabs(b->state.angular[d] - rows[ANGULAR][at]) /
+                                                (b->free->moment[2] * v_scale / 0.1));
+    }
+    for (int d = 0; d < 6; d++)
+      worst[IMPULSE] = fmax(worst[IMPULSE], fabs(b->snow[d] - rows[IMPULSE][6 * row + d]) / largest_impulse);
+  }
+  if (sim->comm.rank == 0)
+    printf("  bodies: c %.1e  q %.1e  V %.1e  w %.1e  L %.1e  snow %.1e  presses %d  rounds %d\n",
+           worst[POSITION], worst[TURN], worst[VELOCITY], worst[SPIN], worst[ANGULAR], worst[IMPULSE],
+           r->presses, r->rounds);
+  CHECK(worst[POSITION] <= 1e-9 && worst[TURN] <= 1e-9);
+  CHECK(worst[VELOCITY] <= 1e-9 && worst[SPIN] <= 1e-9 && worst[ANGULAR] <= 1e-9);
+  CHECK(worst[IMPULSE] <= 1e-8);
+  hid_t attributes = H5Gopen(file, group, H5P_DEFAULT);
+  CHECK((double)r->presses == read_double(attributes, "body_contacts"));
+  CHECK((double)sim->report.contact_particles == read_double(attributes, "particles_in_contact"));
+  H5Gclose(attributes);
+  for (int k = 0; k < COUNT; k++) mem_free(rows[k]);
+}
+
 static void check_step(struct sim *sim, hid_t file, struct expected *e, int step, const char *name)
 {
   char group[64], path[128];
@@ -470,6 +627,7 @@ static void check_step(struct sim *sim, hid_t file, struct expected *e, int step
   const double iterations = read_double(attributes, "iterations"),
                contact = read_double_or(attributes, "nodes_in_contact", -1.0);
   if (e->enthalpy) check_heat(sim, attributes);
+  if (sim->rigid) check_bodies(sim, file, group, largest(e->velocity, 3 * e->count));
   H5Gclose(attributes);
   if (sim->comm.rank == 0)
     printf("%-28s step %3d  x %.1e  v %.1e  FE %.1e  JP %.1e  V0 %.1e  B %.1e  kappa %.1e  CR %d (%.0f)  "
@@ -548,7 +706,7 @@ int main(int argc, char **argv)
   comm_create(&comm, MPI_COMM_WORLD);
   struct file_list *cases = NULL;
   CHECK(file_list_create(&cases, TEST_DATA "/reference", "", ".h5", NULL) == FIRN_OK);
-  CHECK(cases->count >= 22);
+  CHECK(cases->count >= 27);
   for (int k = 0; k < cases->count; k++) {
     char *path = file_join(TEST_DATA "/reference", cases->names[k]);
     run_case(&comm, ISA_COUNT, path, cases->names[k]);
