@@ -30,6 +30,9 @@ enum option_id {
   SUN,
   SKY,
   TURBIDITY,
+  SUN_SIZE,
+  SUN_STRENGTH,
+  GROUND,
   SCENE,
   COLOR,
   NO_LABELS,
@@ -82,7 +85,11 @@ static const struct entry entries[OPTIONS] = {
     [FOV] = {"fov", "DEGREES", "vertical field of view", ANY},
     [SUN] = {"sun", "X,Y,Z", "direction towards the sun", ANY},
     [SKY] = {"sky", "WORD", "clear, overcast or gradient", TRACED},
-    [TURBIDITY] = {"turbidity", "T", "haze of a clear sky, 1.7 to 10 (3)", TRACED},
+    [TURBIDITY] = {"turbidity", "T", "haze of a clear sky, 1.7 to 10 (2)", TRACED},
+    [SUN_SIZE] = {"sun-size", "DEGREES", "width of the sun, 0.1 to 30 (0.53); more makes soft shadows",
+                  TRACED},
+    [SUN_STRENGTH] = {"sun-strength", "FACTOR", "light of the sun, relative to the real one (1)", TRACED},
+    [GROUND] = {"ground", "WORD", "scene (default) or snow: planes look covered by snow", TRACED},
     [SCENE] = {"scene", "FILE", "take bodies, gravity, camera and sun from this scene", ANY},
     [COLOR] = {"color", "WORD",
                "what the colour of the snow shows: density, velocity, jp, material or temperature", DRAWN},
@@ -99,7 +106,8 @@ static const struct entry entries[OPTIONS] = {
     [KERNEL] = {"kernel", "M", "width of the kernel in m (the gap between particles)", TRACED},
     [EDGE] = {"edge", "PART", "part of the packed density where snow begins (0.35); 0: no surface", TRACED},
     [ROUGH] = {"rough", "PART", "roughness of the surface, 0 to 1 (0.15)", TRACED},
-    [GRAIN] = {"grain-radius", "M", "radius of snow grains in m, which sets the extinction (0.00025)", TRACED},
+    [GRAIN] = {"grain-radius", "M", "radius of snow grains in m, which sets the extinction (0.00025)",
+               TRACED},
     [SAMPLES] = {"samples", "N", "maximum of paths per pixel (256)", TRACED},
     [LEAST] = {"least-samples", "N", "minimum of paths per pixel (16)", TRACED},
     [ERROR] = {"error", "E", "relative error at which a pixel is done (0.05); 0: all pixels get --samples",
@@ -265,6 +273,7 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
 static int take(enum option_id id, const char *text, struct picture_args *a, struct error *err)
 {
   static const char *const skies[] = {"clear", "overcast", "gradient", NULL}; /* enum scene_sky */
+  static const char *const grounds[] = {"scene", "snow", NULL};
   static const char *const colors[] = {"snow",     "density",     "velocity", "jp",
                                        "material", "temperature", NULL}; /* preview_color */
   struct shot_options *shot = &a->sheet.shot;
@@ -287,6 +296,12 @@ static int take(enum option_id id, const char *text, struct picture_args *a, str
     shot->sky_given = true;
     return code;
   case TURBIDITY: return parse_number(id, text, 1.7, 10.0, &shot->sun.turbidity, err);
+  case SUN_SIZE: return parse_number(id, text, 0.1, 30.0, &shot->sun.size, err);
+  case SUN_STRENGTH: return parse_number(id, text, 1e-3, 1e3, &shot->sun.strength, err);
+  case GROUND:
+    code = parse_word(id, text, grounds, &word, err);
+    a->trace.snow_ground = word == 1;
+    return code;
   case SCENE: shot->scene = text; return FIRN_OK;
   case COLOR:
     code = parse_word(id, text, colors, &word, err);
