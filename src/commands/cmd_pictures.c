@@ -58,6 +58,7 @@ enum option_id {
   EXPOSURE,
   CURVE,
   NO_DENOISE,
+  QUALITY,
   SIMILAR,
   SEED,
   THREADS,
@@ -75,7 +76,8 @@ static const struct entry entries[OPTIONS] = {
     [OUTPUT] = {"output", "FILE", "the file to write; also -o", ANY},
     [SIZE] = {"size", "WxH", "pixels of each picture (1280x720; 640x360 on a sheet of several)", ANY},
     [COLUMNS] = {"columns", "N", "pictures side by side on a sheet", STILL},
-    [EACH] = {"each", "PATTERN", "write one file per frame, such as pictures/%04d.png", STILL},
+    [EACH] = {"each", "PATTERN", "write one file per frame, numbered like it, such as pictures/%04d.png",
+              STILL},
     [RENDER] = {"render", NULL, "trace the pictures (firn render) instead of drawing them (firn preview)",
                 PICTURE_MOVIE},
     [RATE] = {"rate", "N", "pictures per second (the scene's frame rate)", PICTURE_MOVIE},
@@ -108,7 +110,7 @@ static const struct entry entries[OPTIONS] = {
     [ROUGH] = {"rough", "PART", "roughness of the surface, 0 to 1 (0.15)", TRACED},
     [GRAIN] = {"grain-radius", "M", "radius of snow grains in m, which sets the extinction (0.00025)",
                TRACED},
-    [SAMPLES] = {"samples", "N", "maximum of paths per pixel (256)", TRACED},
+    [SAMPLES] = {"samples", "N", "maximum of paths per pixel (64)", TRACED},
     [LEAST] = {"least-samples", "N", "minimum of paths per pixel (16)", TRACED},
     [ERROR] = {"error", "E", "relative error at which a pixel is done (0.05); 0: all pixels get --samples",
                TRACED},
@@ -120,6 +122,8 @@ static const struct entry entries[OPTIONS] = {
     [EXPOSURE] = {"exposure", "STOPS", "exposure correction in stops (0)", TRACED},
     [CURVE] = {"curve", "WORD", "filmic (default) or standard", TRACED},
     [NO_DENOISE] = {"no-denoise", NULL, "do not remove noise", TRACED},
+    [QUALITY] = {"quality", "WORD", "draft (640x360, 16 paths per pixel) or final (1280x720, up to 64)",
+                 TRACED},
     [SIMILAR] = {"similarity", "N",
                  "scatterings until the phase function is taken as isotropic (10); -1: never", TRACED},
     [SEED] = {"seed", "N", "seed of the random numbers (1)", TRACED},
@@ -202,6 +206,10 @@ static int parse_look(const char *text, struct picture_options *o, struct error 
   for (int k = 0; k < LOOKS; k++) names[k] = looks[k].name;
   const int code = parse_word(LOOK, text, names, &index, err);
   *own_look(o) = looks[index];
+  if (index == LOOK_PAPER) { /* the grid of the simulation, and its density as it is */
+    o->edge = 0.0;
+    o->refine = 1;
+  }
   return code;
 }
 
@@ -228,6 +236,7 @@ static int parse_sun(const char *text, struct scene_sun *sun, struct error *err)
 static int take_trace(enum option_id id, const char *text, struct picture_args *a, struct error *err)
 {
   static const char *const curves[] = {"standard", "filmic", NULL}; /* enum picture_curve */
+  static const char *const qualities[] = {"draft", "final", NULL};
   struct picture_options *o = &a->trace;
   int word = 0, code = FIRN_OK;
   double number = 0.0;
@@ -258,6 +267,10 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
   case CURVE:
     code = parse_word(id, text, curves, &word, err);
     o->curve = (enum picture_curve)word;
+    return code;
+  case QUALITY:
+    code = parse_word(id, text, qualities, &word, err);
+    a->draft = word == 0;
     return code;
   case NO_DENOISE: o->denoise = false; return FIRN_OK;
   case SIMILAR: return parse_count(id, text, -1, 1 << 20, &o->similar_after, err);
@@ -337,15 +350,21 @@ static int check_suffix(const struct picture_args *a, enum picture_command comma
   if (a->sheet.each) return option_check_suffix("--each", a->sheet.each, ".png", err);
   if (command == PICTURE_RENDER && option_check_suffix("-o", a->sheet.output, ".pfm", &no) == FIRN_OK)
     return FIRN_OK;
-  return option_check_suffix("-o", a->sheet.output, ".png", err);
+  const int code = option_check_suffix("-o", a->sheet.output, ".png", err);
+  if (code && command == PICTURE_RENDER)
+    return error_set(err, FIRN_EINPUT,
+                     "-o \"%s\": the name must end in .png (a picture) or .pfm (linear floats)",
+                     a->sheet.output);
+  return code;
 }
 
-static int check(struct picture_args *a, bool eye, bool target, enum picture_command command,
+static int check(struct picture_args *a, const bool given[OPTIONS], enum picture_command command,
                  struct error *err)
 {
   struct sheet_request *sheet = &a->sheet;
   struct scene_camera *camera = &sheet->shot.camera;
   const char *name = command_names[command];
+  const bool eye = given[EYE], target = given[TARGET];
   if (sheet->shot.frame_count == 0)
     return error_set(err, FIRN_EINPUT, "no %s given; try 'firn help %s'",
                      command == PICTURE_MOVIE ? "run or frame" : "frame", name);
@@ -360,6 +379,11 @@ static int check(struct picture_args *a, bool eye, bool target, enum picture_com
   if (eye && memcmp(camera->eye, camera->target, sizeof camera->eye) == 0)
     return error_set(err, FIRN_EINPUT,
                      "--eye and --target are the same point; there is no direction to look");
+  if (a->draft && sheet->width == 0) {
+    sheet->width = 640;
+    sheet->height = 360;
+  }
+  if (a->draft && !given[SAMPLES]) a->trace.most = a->trace.least;
   if (a->trace.most < a->trace.least) a->trace.least = a->trace.most;
   camera->given = eye;
   return FIRN_OK;
@@ -398,5 +422,5 @@ int picture_args_read(int argc, char **argv, enum picture_command command, struc
   a->sheet.shot.frames = argv + optind;
   a->sheet.shot.frame_count = argc - optind;
   if (command == PICTURE_RENDER || a->traced) a->sheet.shot.trace = &a->trace;
-  return check(a, given[EYE], given[TARGET], command, err);
+  return check(a, given, command, err);
 }

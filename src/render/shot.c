@@ -9,6 +9,7 @@
 #include "io/run/run_yml.h"
 #include "io/scene/scene_files.h"
 #include "render/label.h"
+#include "render/layout.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static bool alone(const struct shot *shot)
 static int read_frame(const struct shot *shot, int index, struct frame **frame, struct error *err)
 {
   const char *path = shot->options.frames[index];
+  if (layout_is_scene(path)) return layout_read(frame, path, err);
   return shot->options.trace && !alone(shot) ? frame_read_shared(frame, shot->comm, path, err)
                                              : frame_read(frame, path, err);
 }
@@ -194,7 +196,8 @@ static int survey(struct shot *shot, struct error *err)
   for (int i = 0; i < o->frame_count && !code; i++) {
     struct frame *frame = NULL;
     if (!is_surveyed(shot, i)) continue;
-    code = frame_read(&frame, o->frames[i], err);
+    code = layout_is_scene(o->frames[i]) ? layout_read(&frame, o->frames[i], err)
+                                         : frame_read(&frame, o->frames[i], err);
     if (!code && frame->count > (int64_t)UINT32_MAX)
       code =
           error_set(err, FIRN_ELIMIT, "%s: a picture draws at most %u particles", o->frames[i], UINT32_MAX);

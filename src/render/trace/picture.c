@@ -24,7 +24,7 @@ struct picture_options picture_defaults(void)
                                   .edge = 0.35,
                                   .rough = -1.0,
                                   .least = 16,
-                                  .most = 256,
+                                  .most = 64,
                                   .target = 0.05,
                                   .slices = 4,
                                   .similar_after = 10,
@@ -272,11 +272,12 @@ static int set_surface(struct set *s, double same_mass, const double lattice[3],
   return code;
 }
 
-/* Old snow on a plane. */
-static void cover(struct solids *solids, int index)
+/* Old snow on a plane that is not steep. */
+static void cover(struct solids *solids, int index, const double up[3])
 {
   static const float snow[3] = {0.86f, 0.89f, 0.93f};
-  if (solids->pose[index].shape.kind != SHAPE_PLANE) return;
+  const struct shape *shape = &solids->pose[index].shape;
+  if (shape->kind != SHAPE_PLANE || vec_dot(shape->axis, up) < 0.5) return;
   solids->covered[index] = true;
   memcpy(solids->color[index], snow, sizeof snow);
 }
@@ -294,7 +295,7 @@ static void set_solids(struct set *s)
   const double time = s->frame->info.time;
   solids_create(&s->solids, scene ? scene->bodies : NULL, count, (const float(*)[3])colors, time + s->open,
                 time + s->close, s->slices > 1 ? MOMENTS * s->slices : 1, s->view->camera.eye);
-  for (int k = 0; s->options->snow_ground && k < s->solids.count; k++) cover(&s->solids, k);
+  for (int k = 0; s->options->snow_ground && k < s->solids.count; k++) cover(&s->solids, k, s->view->up);
   mem_free(colors);
 }
 
@@ -436,7 +437,8 @@ static float meter_snow(const struct film *film)
 static float exposure_of(const struct film *film, const struct light *light, const struct picture_options *o)
 {
   const float snow = o->meter == METER_SNOW ? meter_snow(film) : 0.0f;
-  const float bright = snow > 0.0f ? fmaxf(snow, 0.05f) : 0.9f * light->facing;
+  const float sunlit = 0.9f * light->facing; /* a picture of shade stays darker than one of sunlit snow */
+  const float bright = snow > 0.0f ? fmaxf(snow, 0.6f * sunlit) : sunlit;
   return 0.95f / bright * (float)exp2(o->exposure);
 }
 
