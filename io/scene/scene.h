@@ -91,6 +91,8 @@ struct scene_sun {
   bool given;          /* direction is */
   double direction[3]; /* unit, towards the sun */
   double turbidity;    /* haze of a clear sky: 2 little .. 10 much */
+  double size;         /* degrees across; 0: the real 0.53 */
+  double strength;     /* of its light, relative to the real one; 0: 1 */
   enum scene_sky sky;
 };
 

@@ -190,6 +190,18 @@ bool scene_body_fits(const struct body *body, const char **key, char text[256])
   return false;
 }
 
+/* Ground that looks like old snow: its colour in previews, and its unevenness where light is traced. */
+static void read_cover(struct reader *r, const struct yaml_item *map, struct body *body)
+{
+  static const char *const covers[] = {"none", "snow", NULL};
+  static const double snow[3] = {0.86, 0.89, 0.93};
+  if (!yaml_find(map, "cover")) return;
+  body->snow_covered = reader_choice(r, map, "cover", 0, covers) == 1;
+  if (!body->snow_covered || body->color_given) return;
+  memcpy(body->color, snow, sizeof body->color);
+  body->color_given = true;
+}
+
 static void read_body(struct reader *r, struct yaml_item *map, const char *name, const struct scene *s,
                       struct body *body)
 {
@@ -219,6 +231,7 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
     body->mapped = reader_flag(r, map, "pressure_map", false);
   body->skin = BODY_SKIN * s->spacing;
   body->color_given = scene_read_color(r, map, body->color);
+  read_cover(r, map, body);
   reader_close(r);
   if (r->code || !shape_is_ready(&body->shape)) return;
   const char *key;
@@ -233,7 +246,7 @@ void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct sc
 {
 #define BODY_KEYS                                                                                            \
   SCENE_SHAPE_KEYS, SCENE_GROUND_KEYS, "friction", "sticky", "sticky_above", "velocity", "spin", "motion",   \
-      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color",         \
+      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color", "cover", \
       "density", "mass", "mass_center", "inertia", "lock", "push", "spring", "rub", "bounce", NULL
   static const char *const map_keys[] = {BODY_KEYS}, *const list_keys[] = {"name", BODY_KEYS};
   const struct yaml_item *all = reader_get(r, root, "bodies");

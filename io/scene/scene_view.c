@@ -154,16 +154,20 @@ struct scene_camera scene_camera_at(const struct scene_camera *camera, double ti
 
 void scene_read_sun(struct reader *r, const struct yaml_item *root, struct scene_sun *sun)
 {
-  static const char *const keys[] = {"direction", "turbidity", "sky", NULL};
+  static const char *const keys[] = {"direction", "turbidity", "sky", "size", "strength", NULL};
   static const char *const skies[] = {"clear", "overcast", "gradient", NULL}; /* enum scene_sky */
-  sun->turbidity = 3.0;
+  sun->turbidity = 2.0;
   if (r->code || !yaml_find(root, "sun")) return;
   const struct yaml_item *map = reader_open(r, root, "sun", keys);
   sun->given = map && yaml_find(map, "direction");
   if (sun->given) scene_read_direction(r, map, "direction", sun->direction);
-  sun->turbidity = reader_number(r, map, "turbidity", 3.0, RANGE_POSITIVE);
+  sun->turbidity = reader_number(r, map, "turbidity", 2.0, RANGE_POSITIVE);
   sun->sky = (enum scene_sky)reader_choice(r, map, "sky", SKY_CLEAR, skies);
+  if (yaml_find(map, "size")) sun->size = reader_number(r, map, "size", 0.53, RANGE_POSITIVE);
+  if (yaml_find(map, "strength")) sun->strength = reader_number(r, map, "strength", 1.0, RANGE_POSITIVE);
   reader_close(r);
+  if (sun->size > 30.0)
+    reader_fail_key(r, map, "size", "expected up to 30 degrees (the real sun has 0.53), found %g", sun->size);
   if (!(sun->turbidity >= 1.7 && sun->turbidity <= 10.0))
     reader_fail_key(r, map, "turbidity", "expected 1.7 (very clear) to 10 (haze), found %g", sun->turbidity);
 }

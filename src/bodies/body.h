@@ -46,6 +46,7 @@ struct body {
   bool mapped;            /* frames say where on it contact pushes */
   bool color_given;       /* else pictures choose one */
   double color[3];        /* linear reflectance, for pictures */
+  bool snow_covered;      /* for pictures: it looks like ground under old snow */
 };
 
 /* Cells of the grid that the skin is thick. Without it, rounding would decide whether a surface on a plane of

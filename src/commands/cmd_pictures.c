@@ -29,6 +29,9 @@ enum option_id {
   SUN,
   SKY,
   TURBIDITY,
+  SUN_SIZE,
+  SUN_STRENGTH,
+  GROUND,
   SCENE,
   COLOR,
   NO_LABELS,
@@ -54,6 +57,7 @@ enum option_id {
   EXPOSURE,
   CURVE,
   NO_DENOISE,
+  QUALITY,
   SIMILAR,
   SEED,
   THREADS,
@@ -70,7 +74,8 @@ static const struct entry entries[OPTIONS] = {
     [OUTPUT] = {"output", "FILE", "the file to write", ANY},
     [SIZE] = {"size", "WxH", "pixels of each picture (1280x720; 640x360 on a sheet of several)", ANY},
     [COLUMNS] = {"columns", "N", "pictures side by side on a sheet", STILL},
-    [EACH] = {"each", "PATTERN", "write one file per frame, such as pictures/%04d.png", STILL},
+    [EACH] = {"each", "PATTERN", "write one file per frame, numbered like it, such as pictures/%04d.png",
+              STILL},
     [RENDER] = {"render", NULL, "trace the pictures (firn render) instead of drawing them (firn preview)",
                 PICTURE_MOVIE},
     [RATE] = {"rate", "N", "pictures per second (the scene's frame rate)", PICTURE_MOVIE},
@@ -80,7 +85,11 @@ static const struct entry entries[OPTIONS] = {
     [FOV] = {"fov", "DEGREES", "vertical field of view", ANY},
     [SUN] = {"sun", "X,Y,Z", "direction towards the sun", ANY},
     [SKY] = {"sky", "clear|overcast|gradient", "the sky", TRACED},
-    [TURBIDITY] = {"turbidity", "T", "haze of a clear sky, 1.7 to 10 (3)", TRACED},
+    [TURBIDITY] = {"turbidity", "T", "haze of a clear sky, 1.7 to 10 (2)", TRACED},
+    [SUN_SIZE] = {"sun-size", "DEGREES", "width of the sun, 0.1 to 30 (0.53); more makes soft shadows",
+                  TRACED},
+    [SUN_STRENGTH] = {"sun-strength", "FACTOR", "light of the sun, relative to the real one (1)", TRACED},
+    [GROUND] = {"ground", "scene|snow", "scene (default) or snow: planes look covered by snow", TRACED},
     [SCENE] = {"scene", "FILE", "take bodies, gravity, camera and sun from this scene", ANY},
     [COLOR] = {"color", "WORD",
                "what the colour of the snow shows: density, velocity, jp, material or temperature", DRAWN},
@@ -97,8 +106,9 @@ static const struct entry entries[OPTIONS] = {
     [KERNEL] = {"kernel", "M", "width of the kernel in m (the gap between particles)", TRACED},
     [EDGE] = {"edge", "PART", "part of the packed density where snow begins (0.35); 0: no surface", TRACED},
     [ROUGH] = {"rough", "PART", "roughness of the surface, 0 to 1 (0.15)", TRACED},
-    [GRAIN] = {"grain-radius", "M", "radius of snow grains in m, which sets the extinction (0.00025)", TRACED},
-    [SAMPLES] = {"samples", "N", "maximum of paths per pixel (256)", TRACED},
+    [GRAIN] = {"grain-radius", "M", "radius of snow grains in m, which sets the extinction (0.00025)",
+               TRACED},
+    [SAMPLES] = {"samples", "N", "maximum of paths per pixel (64)", TRACED},
     [LEAST] = {"least-samples", "N", "minimum of paths per pixel (16)", TRACED},
     [ERROR] = {"error", "E", "relative error at which a pixel is done (0.05); 0: all pixels get --samples",
                TRACED},
@@ -110,6 +120,8 @@ static const struct entry entries[OPTIONS] = {
     [EXPOSURE] = {"exposure", "STOPS", "exposure correction in stops (0)", TRACED},
     [CURVE] = {"curve", "filmic|standard", "tone curve of the picture (filmic)", TRACED},
     [NO_DENOISE] = {"no-denoise", NULL, "do not remove noise", TRACED},
+    [QUALITY] = {"quality", "draft|final", "draft (640x360, 16 paths per pixel) or final (1280x720, up to 64)",
+                 TRACED},
     [SIMILAR] = {"similarity", "N",
                  "scatterings until the phase function is taken as isotropic (10); -1: never", TRACED},
     [SEED] = {"seed", "N", "seed of the random numbers (1)", TRACED},
@@ -181,6 +193,10 @@ static int parse_look(const char *text, struct picture_options *o, struct error 
   for (int k = 0; k < LOOKS; k++) names[k] = looks[k].name;
   const int code = parse_word(LOOK, text, names, &index, err);
   *own_look(o) = looks[index];
+  if (index == LOOK_PAPER) { /* the grid of the simulation, and its density as it is */
+    o->edge = 0.0;
+    o->refine = 1;
+  }
   return code;
 }
 
@@ -207,6 +223,7 @@ static int parse_sun(const char *text, struct scene_sun *sun, struct error *err)
 static int take_trace(enum option_id id, const char *text, struct picture_args *a, struct error *err)
 {
   static const char *const curves[] = {"standard", "filmic", NULL}; /* enum picture_curve */
+  static const char *const qualities[] = {"draft", "final", NULL};
   struct picture_options *o = &a->trace;
   int word = 0, code = FIRN_OK;
   double number = 0.0;
@@ -238,6 +255,10 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
     code = parse_word(id, text, curves, &word, err);
     o->curve = (enum picture_curve)word;
     return code;
+  case QUALITY:
+    code = parse_word(id, text, qualities, &word, err);
+    a->draft = word == 0;
+    return code;
   case NO_DENOISE: o->denoise = false; return FIRN_OK;
   case SIMILAR: return parse_count(id, text, -1, 1 << 20, &o->similar_after, err);
   case SEED:
@@ -252,6 +273,7 @@ static int take_trace(enum option_id id, const char *text, struct picture_args *
 static int take(enum option_id id, const char *text, struct picture_args *a, struct error *err)
 {
   static const char *const skies[] = {"clear", "overcast", "gradient", NULL}; /* enum scene_sky */
+  static const char *const grounds[] = {"scene", "snow", NULL};
   static const char *const colors[] = {"snow",     "density",     "velocity", "jp",
                                        "material", "temperature", NULL}; /* preview_color */
   struct shot_options *shot = &a->sheet.shot;
@@ -274,6 +296,12 @@ static int take(enum option_id id, const char *text, struct picture_args *a, str
     shot->sky_given = true;
     return code;
   case TURBIDITY: return parse_number(id, text, 1.7, 10.0, &shot->sun.turbidity, err);
+  case SUN_SIZE: return parse_number(id, text, 0.1, 30.0, &shot->sun.size, err);
+  case SUN_STRENGTH: return parse_number(id, text, 1e-3, 1e3, &shot->sun.strength, err);
+  case GROUND:
+    code = parse_word(id, text, grounds, &word, err);
+    a->trace.snow_ground = word == 1;
+    return code;
   case SCENE: shot->scene = text; return FIRN_OK;
   case COLOR:
     code = parse_word(id, text, colors, &word, err);
@@ -308,15 +336,21 @@ static int check_suffix(const struct picture_args *a, enum picture_command comma
   if (a->sheet.each) return option_check_suffix("--each", a->sheet.each, ".png", err);
   if (command == PICTURE_RENDER && option_check_suffix("-o", a->sheet.output, ".pfm", &no) == FIRN_OK)
     return FIRN_OK;
-  return option_check_suffix("-o", a->sheet.output, ".png", err);
+  const int code = option_check_suffix("-o", a->sheet.output, ".png", err);
+  if (code && command == PICTURE_RENDER)
+    return error_set(err, FIRN_EINPUT,
+                     "-o \"%s\": the name must end in .png (a picture) or .pfm (linear floats)",
+                     a->sheet.output);
+  return code;
 }
 
-static int check(struct picture_args *a, bool eye, bool target, enum picture_command command,
+static int check(struct picture_args *a, const bool given[OPTIONS], enum picture_command command,
                  struct error *err)
 {
   struct sheet_request *sheet = &a->sheet;
   struct scene_camera *camera = &sheet->shot.camera;
   const char *name = command_names[command];
+  const bool eye = given[EYE], target = given[TARGET];
   if (sheet->shot.frame_count == 0)
     return error_set(err, FIRN_EINPUT, "no %s given; try 'firn help %s'",
                      command == PICTURE_MOVIE ? "run or frame" : "frame", name);
@@ -331,6 +365,11 @@ static int check(struct picture_args *a, bool eye, bool target, enum picture_com
   if (eye && memcmp(camera->eye, camera->target, sizeof camera->eye) == 0)
     return error_set(err, FIRN_EINPUT,
                      "--eye and --target are the same point; there is no direction to look");
+  if (a->draft && sheet->width == 0) {
+    sheet->width = 640;
+    sheet->height = 360;
+  }
+  if (a->draft && !given[SAMPLES]) a->trace.most = a->trace.least;
   if (a->trace.most < a->trace.least) a->trace.least = a->trace.most;
   camera->given = eye;
   return FIRN_OK;
@@ -386,5 +425,5 @@ int picture_args_read(int argc, char **argv, enum picture_command command, struc
   a->sheet.shot.frames = words.word;
   a->sheet.shot.frame_count = words.count;
   if (command == PICTURE_RENDER || a->traced) a->sheet.shot.trace = &a->trace;
-  return check(a, reading.given[EYE], reading.given[TARGET], command, err);
+  return check(a, reading.given, command, err);
 }

@@ -12,6 +12,7 @@ struct picture_args {
   struct picture_options trace; /* sheet.shot.trace points here for a traced picture */
   double rate;                  /* movie: pictures a second; 0: the scene's */
   const char *keep;             /* movie: folder of its pictures; NULL: beside it */
+  bool draft;                   /* few paths, a small picture */
   bool traced;                  /* movie: by the path tracer */
   char signature[4096];         /* all options that change pictures, as text */
   int threads;                  /* 0: as the machine suggests */

@@ -11,9 +11,11 @@
 
 static const char head[] =
     "usage: firn preview FRAME... -o OUT.png [OPTIONS]\n"
+    "       firn preview SCENE.yml -o OUT.png [OPTIONS]\n"
     "\n"
     "Draws the snow and the bodies of a frame in sunlight, in about a second. Several frames give a\n"
-    "contact sheet under one camera, each with its time. The camera is --eye and --target, or that of\n"
+    "contact sheet under one camera, each with its time. A scene is drawn before its run: its seeded\n"
+    "snow, its bodies, and what its camera sees. The camera is --eye and --target, or that of\n"
     "the scene, or one that sees all the snow.\n"
     "\n";
 

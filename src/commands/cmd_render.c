@@ -13,6 +13,7 @@
 
 static const char head[] =
     "usage: firn render FRAME... -o OUT.png [OPTIONS]\n"
+    "       firn render SCENE.yml -o OUT.png [OPTIONS]\n"
     "       mpirun -n RANKS firn render ...\n"
     "\n"
     "Traces light through the snow as a scattering volume, with sun, sky, ground and bodies (section 9\n"

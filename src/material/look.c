@@ -1,8 +1,8 @@
-/* Extinction and albedo of `paper`, and the mean cosine of snow, are those of section 9 of the 2013 paper. Its
- * albedo makes thick snow blue; the default is whiter, as real snow is (Wiscombe and Warren 1980), and its
- * extinction that of ice spheres with a radius of 0.25 mm (look_extinction()). Of the others
- * extinction and cosine are chosen so that a layer of a few millimetres is opaque, and albedo follows from
- * the colour. */
+/* Extinction and albedo of `paper`, and the mean cosine of snow, are those of section 9 of the 2013 paper.
+ * Its albedo makes thick snow blue; the default is whiter, as real snow is (Wiscombe and Warren 1980), and
+ * its extinction that of ice spheres with a radius of 0.25 mm (look_extinction()). Of the others extinction
+ * and cosine are chosen so that a layer of a few millimetres is opaque, and albedo follows from the colour.
+ */
 #include "material/look.h"
 
 #include <math.h>
@@ -10,7 +10,15 @@
 #include <string.h>
 
 const struct look looks[LOOKS] = {
-    {"snow", "white, a slight blue in the shadows", {0.9985, 0.999, 0.9995}, 0.5, 2617.0, 400.0, false, 0, 0.15},
+    {"snow",
+     "white, a slight blue in the shadows",
+     {0.9985, 0.999, 0.9995},
+     0.5,
+     2617.0,
+     400.0,
+     false,
+     0,
+     0.15},
     {"paper",
      "the albedo of the 2013 paper: thick snow is blue",
      {0.9, 0.95, 1.0},

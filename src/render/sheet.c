@@ -88,9 +88,31 @@ static bool is_root(const struct sheet *sheet)
   return !sheet->comm || sheet->comm->rank == 0;
 }
 
+/* Frame number in the name of a frame's file; -1 if there is none. */
+static int named_number(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  const int64_t number = frame_number(slash ? slash + 1 : path);
+  return number >= 0 && number <= INT32_MAX ? (int)number : -1;
+}
+
+/* Files are numbered like their frames, so that those of a later or thinner choice fit in; by their order if
+ * names do not say it, or two say the same. */
+static int number_of(const struct sheet_request *request, int index)
+{
+  const struct shot_options *o = &request->shot;
+  int before = -1;
+  for (int k = 0; k < o->frame_count; k++) {
+    const int number = named_number(o->frames[k]);
+    if (number <= before) return index; /* also where there is none */
+    before = number;
+  }
+  return named_number(o->frames[index]);
+}
+
 static int write_each(const struct sheet *sheet, int index, const struct image *panel, struct error *err)
 {
-  char *path = sheet_numbered(sheet->request->each, index);
+  char *path = sheet_numbered(sheet->request->each, number_of(sheet->request, index));
   const int code = image_write_png(panel, path, err);
   mem_free(path);
   return code;

@@ -9,6 +9,7 @@
 #include "io/run/run_yml.h"
 #include "io/scene/scene_files.h"
 #include "render/label.h"
+#include "render/layout.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static bool alone(const struct shot *shot)
 static int read_frame(const struct shot *shot, int index, struct frame **frame, struct error *err)
 {
   const char *path = shot->options.frames[index];
+  if (layout_is_scene(path)) return layout_read(frame, path, err);
   return shot->options.trace && !alone(shot) ? frame_read_shared(frame, shot->comm, path, err)
                                              : frame_read(frame, path, err);
 }
@@ -164,9 +166,11 @@ static void choose_view(struct shot *shot, const struct scene *scene)
   else if (scene)
     shot->camera = scene->camera;
   if (scene) shot->sun = scene->sun;
-  if (!(shot->sun.turbidity > 0.0)) shot->sun.turbidity = 3.0;
+  if (!(shot->sun.turbidity > 0.0)) shot->sun.turbidity = 2.0;
   if (o->sun.given) memcpy(shot->sun.direction, o->sun.direction, sizeof shot->sun.direction);
   if (o->sun.turbidity > 0.0) shot->sun.turbidity = o->sun.turbidity;
+  if (o->sun.size > 0.0) shot->sun.size = o->sun.size;
+  if (o->sun.strength > 0.0) shot->sun.strength = o->sun.strength;
   if (o->sky_given) shot->sun.sky = o->sun.sky;
   if (o->sun.given || shot->sun.given)
     memcpy(shot->stage.sun, shot->sun.direction, sizeof shot->stage.sun);
@@ -191,7 +195,8 @@ static int survey(struct shot *shot, struct error *err)
   for (int i = 0; i < o->frame_count && !code; i++) {
     struct frame *frame = NULL;
     if (!is_surveyed(shot, i)) continue;
-    code = frame_read(&frame, o->frames[i], err);
+    code = layout_is_scene(o->frames[i]) ? layout_read(&frame, o->frames[i], err)
+                                         : frame_read(&frame, o->frames[i], err);
     if (!code && frame->count > (int64_t)UINT32_MAX)
       code =
           error_set(err, FIRN_ELIMIT, "%s: a picture draws at most %u particles", o->frames[i], UINT32_MAX);
@@ -245,6 +250,24 @@ static int share(struct shot *shot, struct error *err)
   return FIRN_OK;
 }
 
+/* Where nobody says where the sun is, a traced picture has it low and beside the first camera: light that
+ * grazes shows what the snow is like. */
+static void place_sun(struct shot *shot)
+{
+  static const double azimuth = 1.66, height = 0.47; /* rad, from the view to the left; above the horizon */
+  const struct shot_options *o = &shot->options;
+  const double *up = shot->stage.up;
+  double ahead[3], left[3];
+  if (!o->trace || o->sun.given || shot->sun.given) return;
+  memcpy(ahead, shot->stage.camera.forward, sizeof ahead);
+  vec_axpy(ahead, -vec_dot(ahead, up), up, ahead);
+  if (!(vec_normalize(ahead) > 1e-3)) return; /* it looks straight down: the preview's sun will do */
+  vec_cross(up, ahead, left);
+  for (int d = 0; d < 3; d++)
+    shot->sun.direction[d] =
+        cos(height) * (cos(azimuth) * ahead[d] + sin(azimuth) * left[d]) + sin(height) * up[d];
+}
+
 int shot_open(struct shot **out, const struct comm *comm, const struct shot_options *options,
               struct error *err)
 {
@@ -254,6 +277,7 @@ int shot_open(struct shot **out, const struct comm *comm, const struct shot_opti
   int code = !comm || comm->rank == 0 ? survey(shot, err) : FIRN_OK;
   if (comm) code = comm_agree(comm, code, err);
   if (!code && !alone(shot)) code = share(shot, err);
+  if (!code) place_sun(shot);
   if (code) shot_close(&shot);
   *out = shot;
   return code;
@@ -311,6 +335,7 @@ static int trace(struct shot *shot, const struct frame *frame, const struct scen
 {
   struct picture_options options = *shot->options.trace;
   options.transparent = shot->options.transparent;
+  if (shot->options.frame_count > 1) options.meter = METER_LIGHT; /* pictures of a film must not flicker */
   struct picture_view view = {.scene = scene, .camera = shot->stage.camera, .sun = shot->sun};
   double diagonal[3];
   vec_sub(shot->stage.upper, shot->stage.lower, diagonal);

@@ -23,7 +23,7 @@ struct shot_options {
   struct scene_camera camera; /* wins over the scene's where given */
   double field_of_view;       /* degrees; 0: the camera's */
   double aperture, focus;     /* m; negative: the camera's */
-  struct scene_sun sun;       /* direction where given; turbidity where above 0 */
+  struct scene_sun sun;       /* direction where given; turbidity, size and strength where above 0 */
   bool sky_given;             /* sun.sky is */
   enum preview_color color;
   bool labels;

@@ -13,6 +13,12 @@ float tone_shoulder(float x, float knee)
   return x < knee ? x : knee + room * (1.0f - expf(-(x - knee) / room));
 }
 
+float tone_film(float x, float knee)
+{
+  const float toe = 0.025f;
+  return tone_shoulder(x * x / (x + toe), knee);
+}
+
 float tone_dither(int x, int y)
 {
   static const float bayer[16] = {0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};

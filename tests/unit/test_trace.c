@@ -465,6 +465,174 @@ static void test_white_furnace(void **unused)
   volume_destroy(&volume);
 }
 
+/* ---- snow with a surface and grains ----------------------------------------------------------------------
+ */
+
+enum { BLOCK = 24, BLOCKS = BLOCK * BLOCK * BLOCK };
+
+/* A block of packed particles, a unit apart, in a shape-free order of ids, moved by `shift` along x; the
+ * voxel is a quarter. Half of them are of another look if `mixed`. */
+static struct volume *make_block(double shift, double budget, bool mixed, double rough, double full)
+{
+  float *position = mem_alloc(BLOCKS, 3 * sizeof *position);
+  uint64_t *id = mem_alloc(BLOCKS, sizeof *id);
+  uint8_t *look = mem_alloc(BLOCKS, 1);
+  for (int i = 0; i < BLOCKS; i++) {
+    position[3 * i] = (float)(i / (BLOCK * BLOCK) + shift);
+    position[3 * i + 1] = (float)(i / BLOCK % BLOCK);
+    position[3 * i + 2] = (float)(i % BLOCK);
+    id[i] = rng_mix((uint64_t)i);
+    look[i] = i / BLOCK % BLOCK >= BLOCK / 2;
+  }
+  const struct volume_points points = {
+      .count = BLOCKS, .position = position, .same_mass = 400.0, .id = id, .look = mixed ? look : NULL};
+  const struct volume_options options = {.voxel = 1.0};
+  const struct volume_grain grain = {.voxel = 0.25,
+                                     .kernel = 0.25,
+                                     .rest = {400.0, 400.0},
+                                     .full = {full, 0.5 * full},
+                                     .rough = {rough, rough},
+                                     .level = 0.35,
+                                     .width = 0.1,
+                                     .budget = budget};
+  struct volume *volume = NULL;
+  struct error err;
+  assert_int_equal(volume_create_grained(&volume, NULL, &points, &options, &grain, &err), FIRN_OK);
+  mem_free(position);
+  mem_free(id);
+  mem_free(look);
+  return volume;
+}
+
+/* Extinction per metre at a point. */
+static double extinction_at(const struct volume *v, double x, double y, double z)
+{
+  const double at[3] = {x, y, z};
+  float p[3];
+  for (int d = 0; d < 3; d++) p[d] = (float)((at[d] - v->origin[d]) / v->voxel);
+  return (double)volume_extinction(v, p) / v->voxel;
+}
+
+/* Full inside, nothing outside, and less than a particle's width between; rough with grains, even without. */
+static void test_surface_is_sharp(void **unused)
+{
+  (void)unused;
+  const double middle = 0.5 * BLOCK;
+  double deviation[2];
+  for (int rough = 0; rough < 2; rough++) {
+    struct volume *v = make_block(0.0, 1e9, false, rough ? 0.15 : 0.0, 20.0);
+    double sum = 0.0, square = 0.0;
+    for (int k = 0; k < 200; k++) {
+      const double y = 4.0 + 16.0 * uniform((uint64_t)k, 60), z = 4.0 + 16.0 * uniform((uint64_t)k, 61);
+      double from = NAN, to = NAN;
+      for (double x = 3.0; x > -4.0; x -= 0.01) {
+        const double part = extinction_at(v, x, y, z) / 20.0;
+        assert_true(part >= 0.0 && part < 1.0001);
+        if (isnan(from) && part < 0.9) from = x;
+        if (part > 0.1) to = x;
+      }
+      assert_true(extinction_at(v, 3.0, y, z) > 19.99 && extinction_at(v, -2.5, y, z) == 0.0);
+      assert_true(from - to < 0.6 || rough); /* a haze of the cubic kernel would be two wide */
+      assert_true(from - to < 1.6);
+      sum += to;
+      square += to * to;
+    }
+    deviation[rough] = sqrt(fmax(square / 200 - sum / 200 * (sum / 200), 0.0));
+    assert_true(fabs(extinction_at(v, middle, middle, middle) - 20.0) < 1e-3);
+    volume_destroy(&v);
+  }
+  assert_true(deviation[0] < 0.01 && deviation[1] > 0.04);
+}
+
+/* Grains travel with their particles: moved snow has the same surface, moved. */
+static void test_grains_do_not_swim(void **unused)
+{
+  (void)unused;
+  const double shift = 5.0; /* whole voxels of both grids */
+  struct volume *here = make_block(0.0, 1e9, false, 0.15, 20.0),
+                *there = make_block(shift, 1e9, false, 0.15, 20.0);
+  for (int k = 0; k < 20000; k++) {
+    const double x = -1.0 + 3.0 * uniform((uint64_t)k, 62), y = 26.0 * uniform((uint64_t)k, 63) - 1.0,
+                 z = 26.0 * uniform((uint64_t)k, 64) - 1.0;
+    assert_true(fabs(extinction_at(here, x, y, z) - extinction_at(there, x + shift, y, z)) < 1e-2);
+  }
+  volume_destroy(&here);
+  volume_destroy(&there);
+}
+
+/* Memory follows the surface: the inside is one tile. A voxel that takes too much is enlarged. */
+static void test_inside_takes_no_memory(void **unused)
+{
+  (void)unused;
+  struct volume *fine = make_block(0.0, 1e9, false, 0.15, 20.0),
+                *mixed = make_block(0.0, 1e9, true, 0.15, 20.0);
+  struct volume *small = make_block(0.0, 2e6, false, 0.15, 20.0);
+  int64_t stands = 0;
+  for (uint32_t s = 0; s <= fine->brick_mask; s++)
+    for (int k = 0; k < VOLUME_BRICK && fine->brick_key[s] != UINT64_MAX; k++)
+      stands += fine->brick[s][k] >= fine->tile_count;
+  /* 12 tiles along each side, those within 2 of a face not among them. */
+  assert_true(stands >= 6 * 6 * 6 && stands <= 10 * 10 * 10);
+  assert_true(fine->tile_count < 14 * 14 * 14 - stands + 1);
+  assert_true(small->voxel > 0.25 && volume_bytes(small) < 2.2e6 + 1e6);
+  assert_true(fabs(extinction_at(mixed, 12.0, 4.0, 12.0) - 20.0) < 1e-3);
+  assert_true(fabs(extinction_at(mixed, 12.0, 20.0, 12.0) - 10.0) < 1e-3);
+  /* A body in the inside is not overlooked. */
+  struct body ball = {.name = "ball"};
+  struct body_pose pose;
+  ball.shape = (struct shape){.kind = SHAPE_SPHERE, .center = {12.0, 12.0, 12.0}, .radius = 1.0};
+  memcpy(ball.shape.axes, identity, sizeof identity);
+  body_pose_at(&ball, 0.0, &pose);
+  volume_mark_bodies(fine, &pose, 1);
+  int32_t voxel[3];
+  for (int d = 0; d < 3; d++) voxel[d] = (int32_t)((12.0 - fine->origin[d]) / fine->voxel);
+  const int32_t tile = volume_find(fine, voxel);
+  assert_true(tile >= fine->tile_count && fine->tile[tile].near[0] == 1);
+  voxel[0] -= 16;
+  assert_true(fine->tile[volume_find(fine, voxel)].near[0] == 0);
+  volume_destroy(&fine);
+  volume_destroy(&mixed);
+  volume_destroy(&small);
+}
+
+/* White snow in even light cannot be seen, however its surface is. */
+static void test_furnace_of_grains(void **unused)
+{
+  (void)unused;
+  enum { WIDTH = 24, HEIGHT = 16 };
+  struct volume *volume = make_block(0.0, 1e9, true, 0.15, 0.4);
+  const struct volume *list[1] = {volume};
+  const float light_color[3] = {0.7f, 0.7f, 0.7f};
+  struct light *light = light_create_split(up, light_color, light_color);
+  struct solids solids;
+  solids_create(&solids, NULL, 0, NULL, 0.0, 0.0, 1, NULL);
+  light->sun_share = 1.0f;
+  struct trace_stage stage = {.volume = list,
+                              .slices = 1,
+                              .solids = &solids,
+                              .light = light,
+                              .similar_after = -1,
+                              .draw_chance = 1.0f,
+                              .haze = INFINITY};
+  const double all[3] = {1.0, 1.0, 1.0}, eye[3] = {30.0, 40.0, 70.0}, target[3] = {12.0, 12.0, 12.0};
+  trace_set_look(&stage, 0, all, 0.5);
+  trace_set_look(&stage, 1, all, 0.5);
+  struct camera camera;
+  camera_look(&camera, eye, target, up, 35.0);
+  const struct film_options options = {.width = WIDTH, .height = HEIGHT, .least = 16, .most = 16, .seed = 2};
+  struct film *film = film_render(NULL, &stage, &camera, &options);
+  int snow = 0;
+  for (int i = 0; i < WIDTH * HEIGHT; i++) {
+    assert_true(fabsf(film->pixel[i].mean[1] - 0.7f) < 1e-4f);
+    snow += film->pixel[i].snow == 1.0f;
+  }
+  assert_true(snow > WIDTH * HEIGHT / 8 && snow < WIDTH * HEIGHT);
+  film_destroy(&film);
+  mem_free(light);
+  solids_destroy(&solids);
+  volume_destroy(&volume);
+}
+
 /* A ball of snow under sun and sky. */
 static struct film *render_ball(int samples, double target, uint64_t seed, int width, int height)
 {
@@ -717,6 +885,10 @@ int main(void)
       cmocka_unit_test(test_similarity),
       cmocka_unit_test(test_two_ways_to_the_sky),
       cmocka_unit_test(test_white_furnace),
+      cmocka_unit_test(test_surface_is_sharp),
+      cmocka_unit_test(test_grains_do_not_swim),
+      cmocka_unit_test(test_inside_takes_no_memory),
+      cmocka_unit_test(test_furnace_of_grains),
       cmocka_unit_test(test_surface_of_a_pool),
       cmocka_unit_test(test_mirror),
       cmocka_unit_test(test_ball_looks_like_snow),

@@ -22,7 +22,7 @@ struct job {
 /* Sums of one pixel. */
 struct tally {
   double half[2][3], square; /* of the luminance */
-  double solid, depth;
+  double solid, snow, depth;
   int samples;
   bool done;
 };
@@ -55,6 +55,7 @@ static void take_sample(const struct job *job, int x, int y, int index, struct t
   for (int k = 0; k < 3; k++) tally->half[index & 1][k] += (double)sample.radiance[k];
   tally->square += luminance * luminance;
   tally->solid += (double)sample.solid;
+  tally->snow += (double)sample.snow;
   if (sample.solid > 0.0f) tally->depth += (double)sample.depth;
   tally->samples++;
 }
@@ -113,6 +114,7 @@ static void finish(const struct tally *t, struct film_pixel *out)
   }
   out->error = (float)sqrt(variance_of(t) / t->samples);
   out->solid = (float)(t->solid / t->samples);
+  out->snow = (float)(t->snow / t->samples);
   out->depth = (float)(t->solid > 0.0 ? t->depth / t->solid : 0.0);
   out->samples = t->samples;
 }

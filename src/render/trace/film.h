@@ -18,6 +18,7 @@ struct film_pixel {
   float half[2][3]; /* of its even and of its odd samples */
   float error;      /* standard error of the luminance */
   float solid;      /* part of the pixel that shows no sky */
+  float snow;       /* part that shows snow or other matter */
   float depth;      /* m, of what is seen, on the average; 0 where it is sky */
   int32_t samples;
 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const double pi = 3.14159265358979323846;
-static const double sun_angle = 0.53 / 2.0 * 3.14159265358979323846 / 180.0; /* half of it, rad */
+static const double sun_size = 0.53;         /* degrees */
 static const double below_reflectance = 0.3; /* of the land that is seen where a scene has no ground */
 
 static void rgb_of(double x, double y, double luminance, double rgb[3])
@@ -138,14 +138,30 @@ static void fill_sky(struct light *l, const struct light_options *o, const struc
     }
 }
 
+/* Haze takes the colour of daylight: without it the lowest sky of a very clear day is pink. */
+static void fill_haze(struct light *l, const double level[3])
+{
+  const double bright = 0.2126 * level[0] + 0.7152 * level[1] + 0.0722 * level[2];
+  static const double pale[3] = {0.94, 1.0, 1.08};
+  for (int row = LIGHT_ROWS / 2; row < LIGHT_ROWS; row++) {
+    const double z = (row + 0.5) * 2.0 / LIGHT_ROWS - 1.0, part = 0.85 * exp(-z / 0.15);
+    for (int column = 0; column < LIGHT_COLUMNS; column++) {
+      float *sky = l->texel[row][column];
+      const double here = 0.2126 * (double)sky[0] + 0.7152 * (double)sky[1] + 0.0722 * (double)sky[2];
+      for (int c = 0; c < 3; c++)
+        sky[c] += (float)(part * (here * pale[c] * level[c] / bright - (double)sky[c]));
+    }
+  }
+}
+
 /* The lower half is land, which fades into the lowest sky towards the horizon, as haze does. */
-static void fill_land(struct light *l, const double level[3])
+static void fill_land(struct light *l, double reflectance, const double level[3])
 {
   const int horizon = LIGHT_ROWS / 2, haze = LIGHT_ROWS / 16;
   for (int row = 0; row < horizon; row++)
     for (int column = 0; column < LIGHT_COLUMNS; column++)
       for (int c = 0; c < 3; c++) {
-        const float land = (float)(below_reflectance * level[c] / pi), sky = l->texel[horizon][column][c];
+        const float land = (float)(reflectance * level[c] / pi), sky = l->texel[horizon][column][c];
         const float depth = (float)(horizon - row) / (float)haze, mix = depth < 1.0f ? depth : 1.0f;
         l->texel[row][column][c] = sky + mix * (land - sky);
       }
@@ -197,7 +213,7 @@ static void set_sun(struct light *l, const struct light_options *o, const double
     l->sun_second[d] = (float)second[d];
   }
   /* From the rounded cosine, which is what draws and tests go by. */
-  l->sun_cosine = (float)cos(sun_angle);
+  l->sun_cosine = (float)cos(0.5 * (o->size > 0.0 ? o->size : sun_size) * pi / 180.0);
   const double size = pi * (1.0 - (double)l->sun_cosine * (double)l->sun_cosine);
   for (int c = 0; c < 3; c++) l->sun_radiance[c] = (float)(normal[c] / size);
 }
@@ -225,11 +241,17 @@ static void compute(struct light *l, const struct light_options *o)
   l->sun_cosine = 2.0f;
   if (o->sky != LIGHT_OVERCAST && height > 0.0) {
     sunlight(o->turbidity, theta, normal);
+    for (int c = 0; o->strength > 0.0 && c < 3; c++) normal[c] *= o->strength;
     set_sun(l, o, normal);
     l->sun_share = 1.0f;
   }
+  double facing = level[1];
   for (int c = 0; c < 3; c++) level[c] += fmax(height, 0.0) * normal[c];
-  fill_land(l, level);
+  /* A card that faces a low sun sees half of the sky and some of the land. */
+  facing = fmax(normal[1] + 0.6 * facing, level[1]);
+  l->facing = (float)(facing / fmax(level[1], 1e-6));
+  if (o->sky == LIGHT_CLEAR) fill_haze(l, level);
+  fill_land(l, o->land > 0.0 ? o->land : below_reflectance, level);
   expose(l, level);
   finish_table(l);
 }
@@ -247,6 +269,7 @@ struct light *light_create_split(const double up[3], const float above[3], const
   struct light *l = mem_alloc(1, sizeof *l);
   set_axes(l, up);
   l->split = true;
+  l->facing = 1.0f;
   l->sun_cosine = 2.0f;
   for (int r = 0; r < LIGHT_ROWS; r++)
     for (int c = 0; c < LIGHT_COLUMNS; c++)

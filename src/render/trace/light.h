@@ -25,6 +25,7 @@ struct light {
   float sun_first[3], sun_second[3]; /* unit, across it */
   float sun_cosine;                  /* of its half angle; above 1: there is no sun */
   float sun_radiance[3];
+  float facing;                              /* radiance of a white card that faces the brightest light */
   float sun_share;                           /* of drawn directions that go to the sun */
   bool split;                                /* two colours, above and below, without a transition */
   float texel[LIGHT_ROWS][LIGHT_COLUMNS][3]; /* radiance; rows from straight down to straight up */
@@ -37,6 +38,9 @@ struct light_options {
   double up[3];        /* unit */
   double direction[3]; /* unit, towards the sun */
   double turbidity;    /* 2 very clear .. 6 hazy */
+  double size;         /* degrees across the sun; 0: 0.53 */
+  double strength;     /* of the sun, relative to the real one; 0: 1 */
+  double land;         /* reflectance of the land below the horizon; 0: 0.3 */
 };
 
 /* Collective over comm (NULL: alone): rank 0 computes, so that all have the same bits. For mem_free(). */

@@ -11,6 +11,7 @@
 #include "render/trace/surface.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double most_bytes = 1.5e9; /* of the grids near surfaces, on a node */
@@ -23,7 +24,7 @@ struct picture_options picture_defaults(void)
                                   .edge = 0.35,
                                   .rough = -1.0,
                                   .least = 16,
-                                  .most = 256,
+                                  .most = 64,
                                   .target = 0.05,
                                   .slices = 4,
                                   .similar_after = 10,
@@ -271,6 +272,16 @@ static int set_surface(struct set *s, double same_mass, const double lattice[3],
   return code;
 }
 
+/* Old snow on a plane that is not steep. */
+static void cover(struct solids *solids, int index, const double up[3])
+{
+  static const float snow[3] = {0.86f, 0.89f, 0.93f};
+  const struct shape *shape = &solids->pose[index].shape;
+  if (shape->kind != SHAPE_PLANE || vec_dot(shape->axis, up) < 0.5) return;
+  solids->covered[index] = true;
+  memcpy(solids->color[index], snow, sizeof snow);
+}
+
 static void set_solids(struct set *s)
 {
   const struct scene *scene = s->view->scene;
@@ -284,6 +295,7 @@ static void set_solids(struct set *s)
   const double time = s->frame->info.time;
   solids_create(&s->solids, scene ? scene->bodies : NULL, count, (const float(*)[3])colors, time + s->open,
                 time + s->close, s->slices > 1 ? MOMENTS * s->slices : 1, s->view->camera.eye);
+  for (int k = 0; s->options->snow_ground && k < s->solids.count; k++) cover(&s->solids, k, s->view->up);
   mem_free(colors);
 }
 
@@ -352,7 +364,12 @@ static int check_eye(const struct set *s, struct error *err)
 static void set_light(struct set *s)
 {
   const struct scene_sun *sun = &s->view->sun;
-  struct light_options o = {.sky = (enum light_sky)sun->sky, .turbidity = sun->turbidity};
+  struct light_options o = {.sky = (enum light_sky)sun->sky,
+                            .turbidity = sun->turbidity,
+                            .size = sun->size,
+                            .strength = sun->strength};
+  for (int b = 0; b < s->solids.count; b++)
+    if (s->solids.covered[b] && s->solids.pose[b].shape.kind == SHAPE_PLANE) o.land = 0.8;
   memcpy(o.up, s->view->up, sizeof o.up);
   memcpy(o.direction, sun->direction, sizeof o.direction);
   s->light = light_create(s->comm, &o);
@@ -380,6 +397,7 @@ static int set_up(struct set *s, struct error *err)
   s->stage.draw_chance = 1.0f;
   memcpy(s->stage.center, s->view->center, sizeof s->stage.center);
   s->stage.haze = 20.0 * s->view->radius;
+  s->stage.texture = 0.12 * s->view->radius;
   return FIRN_OK;
 }
 
@@ -394,10 +412,40 @@ static void take_down(struct set *s)
   solids_destroy(&s->solids);
 }
 
-/* Bytes of the picture, with its coverage where the background is left out. */
-static void develop(const struct film *film, const struct picture_options *o, struct image *image)
+static int ascending(const void *a, const void *b)
 {
-  const float scale = 0.8f * (float)exp2(o->exposure);
+  const float x = *(const float *)a, y = *(const float *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Luminance that the brightest snow of the picture has, a few glints left out; 0 where there is too little.
+ */
+static float meter_snow(const struct film *film)
+{
+  const size_t pixels = (size_t)film->width * (size_t)film->height;
+  float *found = mem_alloc(pixels, sizeof *found), bright = 0.0f;
+  size_t count = 0;
+  for (size_t i = 0; i < pixels; i++)
+    if (film->pixel[i].snow > 0.99f) found[count++] = film_luminance(film->pixel[i].mean);
+  qsort(found, count, sizeof *found, ascending);
+  if (count * 200 > pixels) bright = found[count - 1 - count / 20];
+  mem_free(found);
+  return bright;
+}
+
+/* Puts the brightest snow just below white. */
+static float exposure_of(const struct film *film, const struct light *light, const struct picture_options *o)
+{
+  const float snow = o->meter == METER_SNOW ? meter_snow(film) : 0.0f;
+  const float sunlit = 0.9f * light->facing; /* a picture of shade stays darker than one of sunlit snow */
+  const float bright = snow > 0.0f ? fmaxf(snow, 0.6f * sunlit) : sunlit;
+  return 0.95f / bright * (float)exp2(o->exposure);
+}
+
+/* Bytes of the picture, with its coverage where the background is left out. */
+static void develop(const struct film *film, float scale, const struct picture_options *o,
+                    struct image *image)
+{
   if (o->transparent) image_add_alpha(image);
   for (int y = 0; y < image->height; y++)
     for (int x = 0; x < image->width; x++) {
@@ -406,7 +454,7 @@ static void develop(const struct film *film, const struct picture_options *o, st
       const float cover = o->transparent ? fmaxf(pixel->solid, 1e-6f) : 1.0f;
       for (int c = 0; c < 3; c++) {
         const float light = scale * pixel->mean[c] / cover;
-        const float bent = o->curve == CURVE_FILMIC ? tone_shoulder(light, 0.7f) : fminf(light, 1.0f);
+        const float bent = o->curve == CURVE_FILMIC ? tone_film(light, 0.6f) : fminf(light, 1.0f);
         image->rgb[3 * i + c] = (uint8_t)(255.0f * tone_srgb(fmaxf(bent, 0.0f)) + tone_dither(x, y));
       }
       if (o->transparent) image->alpha[i] = (uint8_t)(255.0f * pixel->solid + 0.5f);
@@ -454,7 +502,7 @@ int picture_render(const struct comm *comm, const struct frame *frame, const str
       report->samples = film->samples;
       report->error = mean_error(film);
       if (options->denoise) denoise(film, comm ? comm->threads : 1);
-      develop(film, options, image);
+      develop(film, exposure_of(film, s.light, options), options, image);
       if (linear) *linear = copy_linear(film);
     }
     film_destroy(&film);

@@ -15,20 +15,27 @@ enum picture_curve {
   CURVE_FILMIC    /* bends before it is white, so that highlights keep their shape */
 };
 
+enum picture_meter {
+  METER_SNOW, /* by the histogram of the snow in the picture */
+  METER_LIGHT /* by what a white card that faces the sun would have: the same in all pictures of a film */
+};
+
 struct picture_options {
   const struct look *look; /* of all snow; NULL: as the scene's materials say */
   struct look own;         /* what `look` may point to: a look of the command line */
   int refine;              /* voxels per two particle spacings (a cell of eight particles) */
   double voxel;            /* m; 0: by refine */
   double kernel;           /* m, of the sum over particles; 0: their spacing */
-  double edge;             /* part of the packed density where matter begins; 0: density as it is, no surface */
-  double rough;            /* part that grains have in the surface; negative: as the look says */
-  int least, most;         /* samples a pixel */
-  double target;           /* relative error to stop at; 0: all pixels get `most` */
-  double shutter;          /* part of the time between two frames that it is open; 0: no motion blur */
-  int slices;              /* moments of the snow in that time, each smeared over its own part */
-  int similar_after;       /* scatterings until similarity; negative: never */
-  double exposure;         /* stops */
+  double edge;       /* part of the packed density where matter begins; 0: density as it is, no surface */
+  double rough;      /* part that grains have in the surface; negative: as the look says */
+  int least, most;   /* samples a pixel */
+  double target;     /* relative error to stop at; 0: all pixels get `most` */
+  double shutter;    /* part of the time between two frames that it is open; 0: no motion blur */
+  int slices;        /* moments of the snow in that time, each smeared over its own part */
+  int similar_after; /* scatterings until similarity; negative: never */
+  double exposure;   /* stops */
+  enum picture_meter meter;
+  bool snow_ground; /* all planes look covered by snow */
   enum picture_curve curve;
   bool denoise;
   bool transparent; /* no sky behind what is seen */

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "render/raycast.h"
+#include "seeding/noise.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,12 +17,14 @@ void solids_create(struct solids *s, const struct body *bodies, int count, const
   s->pose = mem_alloc(most, sizeof *s->pose);
   s->bound = mem_alloc(most, sizeof *s->bound);
   s->color = mem_alloc((size_t)count, sizeof *s->color);
-  int *kept = mem_alloc((size_t)count, sizeof *kept);
+  s->covered = mem_alloc((size_t)count, sizeof *s->covered);
+  int *kept = s->body = mem_alloc((size_t)count, sizeof *kept);
   for (int b = 0; b < count; b++) {
     struct body_pose pose;
     body_pose_at(&bodies[b], 0.5 * (from + to), &pose);
     if (eye && shape_distance(&pose.shape, eye, NULL) <= 0.0) continue;
     memcpy(s->color[s->count], colors[b], sizeof *s->color);
+    s->covered[s->count] = bodies[b].snow_covered;
     kept[s->count++] = b;
   }
   for (int m = 0; m < moments; m++)
@@ -32,7 +35,6 @@ void solids_create(struct solids *s, const struct body *bodies, int count, const
       bound->reach = shape_reach(&pose->shape);
       memcpy(bound->center, pose->shape.center, sizeof bound->center);
     }
-  mem_free(kept);
 }
 
 void solids_destroy(struct solids *s)
@@ -40,6 +42,8 @@ void solids_destroy(struct solids *s)
   mem_free(s->pose);
   mem_free(s->bound);
   mem_free(s->color);
+  mem_free(s->covered);
+  mem_free(s->body);
   memset(s, 0, sizeof *s);
 }
 
@@ -85,4 +89,30 @@ void solids_surface(const struct solids *s, int moment, int body, const float di
   const double reach = isfinite(s->bound[k].reach) ? s->bound[k].reach : 1.0;
   const double off = shape->kind == SHAPE_PLANE ? 1e-7 : 8e-4 * reach;
   vec_axpy(at, along > 0.0 ? off : off - distance, normal, at);
+}
+
+void solids_texture(const struct solids *s, int moment, int body, double size, const double at[3],
+                    double normal[3], float color[3])
+{
+  enum { OCTAVES = 6 };
+  static const double slope = 0.05, step = 0.01, patches = 0.18;
+  const struct shape *shape = &s->pose[moment * s->count + body].shape;
+  double x[3], here;
+  if (shape->kind != SHAPE_PLANE) return;
+  for (int d = 0; d < 3; d++) x[d] = at[d] / size;
+  if (!s->covered[body]) {
+    const float factor = (float)(1.0 + patches * noise_at(21, 0, OCTAVES, x));
+    for (int c = 0; c < 3; c++) color[c] *= factor;
+    return;
+  }
+  double gradient[3];
+  here = noise_at(22, 0, OCTAVES, x);
+  for (int d = 0; d < 3; d++) {
+    double y[3] = {x[0], x[1], x[2]};
+    y[d] += step;
+    gradient[d] = (noise_at(22, 0, OCTAVES, y) - here) / step;
+  }
+  vec_axpy(gradient, -vec_dot(gradient, normal), normal, gradient);
+  vec_axpy(normal, -slope, gradient, normal);
+  vec_normalize(normal);
 }

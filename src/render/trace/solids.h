@@ -16,6 +16,8 @@ struct solids {
   struct body_pose *pose;    /* [moments][count] */
   struct solid_bound *bound; /* [moments][count] */
   float (*color)[3];         /* [count], linear reflectance */
+  int *body;                 /* [count], index into the caller's bodies */
+  bool *covered;             /* [count], by snow */
 };
 
 /* Bodies at `moments` times spread evenly over [from, to] (s; one moment: its middle). A body that the eye
@@ -32,5 +34,10 @@ bool solids_cast(const struct solids *solids, int moment, const double origin[3]
  * that the next ray does not start inside. */
 void solids_surface(const struct solids *solids, int moment, int body, const float direction[3], double at[3],
                     double normal[3]);
+
+/* Unevenness of covered ground and of bare planes: turns the unit normal, whose ground has features of `size`
+ * metres and below, and changes the colour. */
+void solids_texture(const struct solids *solids, int moment, int body, double size, const double at[3],
+                    double normal[3], float color[3]);
 
 #endif

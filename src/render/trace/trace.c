@@ -187,8 +187,12 @@ static void reflect(struct path *p)
   ray_wall(&p->ray, &p->medium, at);
   solids_surface(stage->solids, p->medium.moment, body, p->direction, at, normal);
   if (p->events == 1 && isfinite(stage->haze)) add_haze(p, at);
+  float color[3];
+  memcpy(color, stage->solids->color[body], sizeof color);
+  if (stage->texture > 0.0)
+    solids_texture(stage->solids, p->medium.moment, body, stage->texture, at, normal, color);
   for (int d = 0; d < 3; d++) n[d] = (float)normal[d];
-  for (int c = 0; c < 3; c++) p->weight[c] *= stage->solids->color[body][c];
+  for (int c = 0; c < 3; c++) p->weight[c] *= color[c];
   p->in_a_row = 0;
   p->similar = false;
   struct light_draw draw;
@@ -282,6 +286,7 @@ static void note_first(struct path *p, enum flight_end end, struct trace_sample 
 {
   const float way = end == FLIGHT_HITS ? p->ray.wall : p->ray.way;
   sample->solid = end == FLIGHT_ESCAPES ? 0.0f : 1.0f;
+  sample->snow = end == FLIGHT_COLLIDES ? 1.0f : 0.0f;
   sample->depth = end == FLIGHT_ESCAPES ? INFINITY : way * (float)p->medium.volume->voxel;
 }
 

@@ -31,6 +31,7 @@ struct trace_stage {
   /* Ground seen from far away melts into the sky behind it, about `haze` metres from `center`; infinite: it
    * does not. */
   double center[3], haze;
+  double texture; /* m, size of the broadest features of the ground; 0: it is even */
 };
 
 /* Sets a look (albedo by colour, mean cosine), and with the last one the similarity of all. */
@@ -39,6 +40,7 @@ void trace_set_look(struct trace_stage *stage, int index, const double albedo[3]
 struct trace_sample {
   float radiance[3];
   float solid; /* 0: the camera's ray met nothing */
+  float snow;  /* 1: it met snow or other matter first */
   float depth; /* m to what it met first */
 };
 

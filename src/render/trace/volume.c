@@ -203,8 +203,7 @@ static void mark_spare(struct volume *v, uint32_t slot, const struct body_pose *
     const int at[3] = {k >> 6, k >> 3 & 7, k & 7};
     double x[3];
     if (*number < v->tile_count) continue;
-    for (int d = 0; d < 3; d++)
-      x[d] = v->origin[d] + v->voxel * VOLUME_TILE * (8 * brick[d] + at[d] + 0.5);
+    for (int d = 0; d < 3; d++) x[d] = v->origin[d] + v->voxel * VOLUME_TILE * (8 * brick[d] + at[d] + 0.5);
     for (int b = 0; b < count && (*number - v->tile_count) % 2 == 0; b++)
       *number += body_may_touch(&poses[b], x, 0.8661 * VOLUME_TILE * v->voxel);
   }

@@ -47,7 +47,8 @@ struct volume {
   uint32_t brick_mask;               /* table size less one */
   int32_t low[3], high[3];           /* voxels: bounds of all tiles, both multiples of 64 */
   struct node_block *memory, *shares;
-  int spare; /* tiles behind the others that stand for many: even inside, of look number / 2; odd: near a body */
+  int spare; /* tiles behind the others that stand for many: even inside, of look number / 2; odd: near a body
+              */
 };
 
 /* What is rasterised. Arrays are the caller's, the same on all ranks. */
@@ -64,9 +65,9 @@ struct volume_points {
 };
 
 struct volume_options {
-  double lattice[3];             /* m, a node of the grid */
-  double voxel;                  /* m */
-  double kernel;                 /* m: unit of the cubic kernel, up to twice the voxel; less than it: the voxel */
+  double lattice[3]; /* m, a node of the grid */
+  double voxel;      /* m */
+  double kernel;     /* m: unit of the cubic kernel, up to twice the voxel; less than it: the voxel */
   double strength[VOLUME_LOOKS]; /* extinction over density, m^2/kg */
   double edge[VOLUME_LOOKS]; /* 1/m: extinction taken off everywhere, so that edges are sharper; 0: none */
   double gain[VOLUME_LOOKS]; /* of what is left, with an edge */
@@ -82,13 +83,13 @@ void volume_destroy(struct volume **volume);
 
 /* Snow with a surface and with grains (volume_grain.c). */
 struct volume_grain {
-  double voxel;              /* m, of the grid near surfaces */
-  double kernel;             /* m, size of a grain */
-  double rest[VOLUME_LOOKS]; /* kg/m^3, of packed matter */
-  double full[VOLUME_LOOKS]; /* 1/m, its extinction */
-  double rough[VOLUME_LOOKS];  /* part of the density that comes from grains; 0: a smooth surface */
-  double level, width;       /* relative density where matter begins, and over which it becomes full */
-  double budget;             /* bytes on a node; a voxel that needs more is enlarged */
+  double voxel;               /* m, of the grid near surfaces */
+  double kernel;              /* m, size of a grain */
+  double rest[VOLUME_LOOKS];  /* kg/m^3, of packed matter */
+  double full[VOLUME_LOOKS];  /* 1/m, its extinction */
+  double rough[VOLUME_LOOKS]; /* part of the density that comes from grains; 0: a smooth surface */
+  double level, width;        /* relative density where matter begins, and over which it becomes full */
+  double budget;              /* bytes on a node; a voxel that needs more is enlarged */
 };
 
 /* Collective, as volume_create(). The points' density is summed on the grid of `options` (lattice, voxel,

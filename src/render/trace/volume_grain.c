@@ -9,8 +9,8 @@
  * it is rough at the scale of grains, and grains move with their particles. Particles that fly alone have
  * heavier grains, so that each is a cluster of flakes.
  *
- * Memory follows the surface: tiles that lie deeper than two particles are even, and one spare tile stands for
- * all of them. */
+ * Memory follows the surface: tiles that lie deeper than two particles are even, and one spare tile stands
+ * for all of them. */
 #include "render/trace/volume.h"
 
 #include "base/memory.h"
@@ -23,9 +23,10 @@
 
 enum { GRAINS = 8, PROBES = 4 };
 
-static const double filled = 0.7;         /* mean relative density of a tile that has no cracks */
-static const double lone = 0.6, lonely = 0.4; /* relative density where a particle begins to be, and is, alone */
-static const double heavier = 3.0;            /* mass of a lone particle's grains, relative */
+static const double filled = 0.7; /* mean relative density of a tile that has no cracks */
+static const double lone = 0.6,
+                    lonely = 0.4;  /* relative density where a particle begins to be, and is, alone */
+static const double heavier = 3.0; /* mass of a lone particle's grains, relative */
 
 struct work {
   const struct comm *comm;
@@ -198,9 +199,8 @@ static void finish_tile(const void *context, const struct volume *v, struct volu
     all = (relative - g->level) / g->width;
     all = all < 0.0 ? 0.0 : all > 1.0 ? 1.0 : all;
     for (int k = 0; k < VOLUME_LOOKS; k++)
-      node[k][n] = all > 0.0 && (k == 0 || mixed)
-                       ? (float)(all * part[k] / relative * g->full[k] * v->voxel)
-                       : 0.0f;
+      node[k][n] =
+          all > 0.0 && (k == 0 || mixed) ? (float)(all * part[k] / relative * g->full[k] * v->voxel) : 0.0f;
   }
 }
 
@@ -239,7 +239,8 @@ static float *weigh(const struct volume *coarse, const struct volume_points *poi
   return mass;
 }
 
-/* Tiles, their index, and what is in them, at the voxel of `fine`. Returns -1 if that takes too much memory. */
+/* Tiles, their index, and what is in them, at the voxel of `fine`. Returns -1 if that takes too much memory.
+ */
 static int build(struct work *w, const struct volume_options *o, struct error *err)
 {
   struct volume *v = w->fine;

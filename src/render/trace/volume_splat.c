@@ -91,9 +91,7 @@ static void wide_axis(double u, double width, int count, int32_t *node, float *w
   *node = (int32_t)ceil(u - 2.0 * width);
   for (int k = 0; k < count; k++) {
     const float r = (float)(fabs(*node + k - u) / width), far = 2.0f - r;
-    weight[k] = r < 1.0f   ? 2.0f / 3.0f - r * r * (1.0f - 0.5f * r)
-                : r < 2.0f ? far * far * far / 6.0f
-                           : 0.0f;
+    weight[k] = r < 1.0f ? 2.0f / 3.0f - r * r * (1.0f - 0.5f * r) : r < 2.0f ? far * far * far / 6.0f : 0.0f;
     sum += weight[k];
   }
   for (int k = 0; k < count; k++) weight[k] /= sum;
@@ -379,8 +377,7 @@ void splat_fill(struct volume *v, const struct comm *comm, const uint64_t *keys,
   }
   lists_create(&lists, v, points, options);
 #pragma omp parallel for num_threads(v->threads) schedule(dynamic, 16)
-  for (int64_t k = lists.from; k < lists.to; k++) 
-    fill_tile(v, points, options, &lists, k, finish, context);
+  for (int64_t k = lists.from; k < lists.to; k++) fill_tile(v, points, options, &lists, k, finish, context);
   lists_destroy(&lists);
   node_block_gather(v->memory, v->tile_count, sizeof *v->tile);
   if (v->shares) node_block_gather(v->shares, v->tile_count, sizeof *v->share);
