@@ -578,7 +578,7 @@ static void take_particles(struct sim *sim)
 {
   struct rigid *r = sim->rigid;
   struct exact_sum *sum = mem_alloc((size_t)r->count * 6, sizeof *sum);
-  for (int c = 0; c < sim->mesh.grid->chunk_count; c++)
+  for (int c = 0; c < sim->crew.size; c++)
     for (int k = 0; k < r->count; k++)
       for (int d = 0; d < 6; d++)
         exact_join(&sum[6 * k + d], &sim->crew.workers[c].bodies[r->body[k].body].sum[TAKEN_IMPULSE + d]);

@@ -25,40 +25,39 @@ static void step(struct sim *sim)
   CHECK_TEXT(sim_step(sim, &err) == FIRN_OK, err.text);
 }
 
-/* Work of all planes as the ranks tell it now: of cell planes, and of node planes. */
-struct planes {
+/* Work of all layers as the ranks tell it now: of blocks, and of bricks. */
+struct layers {
   int32_t count;
-  int64_t *cells, *nodes;
+  int64_t *blocks, *bricks;
 };
 
-static struct planes gather_planes(const struct sim *sim)
+static struct layers gather_layers(const struct sim *sim)
 {
   const struct grid *g = sim->mesh.grid;
-  const int32_t count = sim->mesh.slabs->planes, past = g->geometry.support - 1;
-  struct planes p = {count, mem_alloc((size_t)count, sizeof(int64_t)),
-                     mem_alloc((size_t)(count + past), sizeof(int64_t))};
+  const int32_t count = sim->mesh.slabs->layers;
+  struct layers p = {count, mem_alloc((size_t)count, sizeof(int64_t)),
+                     mem_alloc((size_t)count + 1, sizeof(int64_t))};
   int64_t nodes = sim_work(sim);
-  for (int32_t k = 0; k < g->planes; k++) nodes -= p.cells[g->first + k] = sim_plane_work(sim, k);
-  const int64_t tile = g->tile_count ? nodes / g->tile_count : 0;
-  CHECK(tile * g->tile_count == nodes);
-  for (int32_t k = 0; k < g->planes; k++) p.nodes[g->first + k] = tile * grid_plane_tile_count(g, k);
-  for (int32_t k = g->planes; k < g->node_planes && sim->comm.rank == sim->mesh.slabs->count - 1; k++)
-    p.nodes[g->first + k] = tile * grid_plane_tile_count(g, k);
-  comm_sum_i64(&comm, p.cells, count);
-  comm_sum_i64(&comm, p.nodes, count + past);
+  for (int32_t k = 0; k < g->layers; k++) nodes -= p.blocks[g->first + k] = sim_layer_work(sim, k);
+  const int64_t brick = g->brick_count ? nodes / g->brick_count : 0;
+  CHECK(brick * g->brick_count == nodes);
+  const bool last = sim->comm.rank == sim->mesh.slabs->count - 1;
+  for (int32_t k = 0; k < g->layers + last; k++)
+    p.bricks[g->first + k] = brick * (g->layer_brick[k + 1] - g->layer_brick[k]);
+  comm_sum_i64(&comm, p.blocks, count);
+  comm_sum_i64(&comm, p.bricks, count + 1);
   return p;
 }
 
-static int64_t slab_cost(const struct planes *p, int past, int32_t a, int32_t b)
+static int64_t slab_cost(const struct layers *p, int32_t a, int32_t b)
 {
-  int64_t sum = 0;
-  for (int32_t k = a; k < b; k++) sum += p->cells[k];
-  for (int32_t k = a; k < b + past; k++) sum += p->nodes[k];
+  int64_t sum = p->bricks[b];
+  for (int32_t k = a; k < b; k++) sum += p->blocks[k] + p->bricks[k];
   return sum;
 }
 
 /* The least that the busiest of `count` slabs can have, slab by slab over all ends and starts. */
-static int64_t least_possible(const struct planes *p, int past, int count)
+static int64_t least_possible(const struct layers *p, int count)
 {
   int64_t *best = mem_alloc((size_t)p->count + 1, sizeof *best),
           *next = mem_alloc((size_t)p->count + 1, sizeof *next);
@@ -66,9 +65,9 @@ static int64_t least_possible(const struct planes *p, int past, int count)
   for (int r = 0; r < count; r++) {
     for (int32_t b = 0; b <= p->count; b++) {
       next[b] = INT64_MAX;
-      for (int32_t a = 0; a + SLAB_LEAST <= b; a++) {
+      for (int32_t a = 0; a < b; a++) {
         if (best[a] == INT64_MAX) continue;
-        const int64_t cost = slab_cost(p, past, a, b), most = cost > best[a] ? cost : best[a];
+        const int64_t cost = slab_cost(p, a, b), most = cost > best[a] ? cost : best[a];
         if (most < next[b]) next[b] = most;
       }
     }
@@ -80,44 +79,43 @@ static int64_t least_possible(const struct planes *p, int past, int count)
   return least;
 }
 
-static int64_t most_of(const struct planes *p, int past, const struct slabs *slabs)
+static int64_t most_of(const struct layers *p, const struct slabs *slabs)
 {
   int64_t most = 0;
   for (int r = 0; r < slabs->count; r++) {
-    const int64_t cost = slab_cost(p, past, slabs->cut[r], slabs->cut[r + 1]);
+    const int64_t cost = slab_cost(p, slabs->cut[r], slabs->cut[r + 1]);
     if (cost > most) most = cost;
   }
   return most;
 }
 
-static void free_planes(struct planes *p)
+static void free_layers(struct layers *p)
 {
-  mem_free(p->cells);
-  mem_free(p->nodes);
+  mem_free(p->blocks);
+  mem_free(p->bricks);
 }
 
 static void check_first(const struct sim *sim)
 {
-  struct planes p = gather_planes(sim);
-  const int past = sim->mesh.grid->geometry.support - 1;
+  struct layers p = gather_layers(sim);
   double most = (double)sim_work(sim);
   comm_max(&comm, &most, 1);
-  CHECK((int64_t)most == most_of(&p, past, sim->mesh.slabs));
-  CHECK((int64_t)most == least_possible(&p, past, sim->mesh.slabs->count));
-  free_planes(&p);
+  CHECK((int64_t)most == most_of(&p, sim->mesh.slabs));
+  CHECK((int64_t)most == least_possible(&p, sim->mesh.slabs->count));
+  free_layers(&p);
 }
 
 struct watched {
   const struct sim *sim;
-  struct planes planes; /* at the end of the last step, before particles settle */
+  struct layers layers; /* at the end of the last step, before particles settle */
 };
 
 /* All ranks are asked at the end of a step: the moment at which the cuts are looked at. */
 static double watch(void *context)
 {
   struct watched *w = context;
-  free_planes(&w->planes);
-  w->planes = gather_planes(w->sim);
+  free_layers(&w->layers);
+  w->layers = gather_layers(w->sim);
   return 0.0;
 }
 
@@ -125,31 +123,30 @@ static double watch(void *context)
 static void step_and_check(struct sim *sim)
 {
   struct watched w = {.sim = sim};
-  const int past = sim->mesh.grid->geometry.support - 1;
   const int64_t before = sim->totals.rebalanced;
   sim->hooks.poll = watch;
   sim->hooks.poll_context = &w;
   step(sim);
   sim->hooks.poll = NULL;
   if (sim->totals.rebalanced > before)
-    CHECK(most_of(&w.planes, past, sim->mesh.slabs) ==
-          least_possible(&w.planes, past, sim->mesh.slabs->count));
-  free_planes(&w.planes);
+    CHECK(most_of(&w.layers, sim->mesh.slabs) ==
+          least_possible(&w.layers, sim->mesh.slabs->count));
+  free_layers(&w.layers);
 }
 
-/* Two balls that collide and burst, over planes few enough that slabs become as thin as they may. */
+/* Two balls that collide and burst, over layers few enough that slabs become as thin as they may. */
 static void test_optimal(const char *kernel)
 {
   char text[1024];
   snprintf(text, sizeof text,
-           "domain: {lower: [0, 0, 0], cells: [60, 24, 24], spacing: 0.02, slab_axis: x}\n"
+           "domain: {lower: [0, 0, 0], cells: [120, 48, 48], spacing: 0.01, slab_axis: x}\n"
            "time: {end: 1, frame_rate: 100, max_step: 5e-4}\n"
            "transfer: {kernel: %s}\n"
            "integrator: {tolerance: 1e-2}\n"
            "materials: {soft: {young: 2e4}}\n"
            "snow:\n"
-           "  - {sphere: {center: [0.35, 0.24, 0.24], radius: 0.1}, particles: 1500, velocity: [8, 0, 0]}\n"
-           "  - {sphere: {center: [0.75, 0.24, 0.24], radius: 0.08}, particles: 600, velocity: [-9, -1, 0]}\n"
+           "  - {sphere: {center: [0.35, 0.24, 0.24], radius: 0.1}, particles: 6000, velocity: [8, 0, 0]}\n"
+           "  - {sphere: {center: [0.75, 0.24, 0.24], radius: 0.08}, particles: 2400, velocity: [-9, -1, 0]}\n"
            "bodies:\n"
            "  floor: {plane: {point: [0, 0.13, 0], normal: [0, 1, 0]}, friction: 0.5}\n",
            kernel);
@@ -176,7 +173,7 @@ static void test_optimal(const char *kernel)
   CHECK(comm.size == 1 ? moves[0] == 0 : moves[0] > 1);
 }
 
-/* A long bar flies along the slab axis, at a fifth of a cell a step; its planes are fine enough for
+/* A long bar flies along the slab axis, at a fifth of a cell a step; its layers are fine enough for
  * every rank count here. In between moves it may drift as far as a move costs. */
 static void test_bar(void)
 {

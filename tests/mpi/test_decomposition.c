@@ -1,7 +1,7 @@
-/* The parts of decomposition/ by themselves: cuts, shared planes, mail, exact sums, agreement.
+/* The parts of decomposition/ by themselves: cuts, shared bricks, mail, exact sums, agreement.
  *
- * Shared planes are compared with a sum that knows nothing of ranks: random cells, a random number for every
- * contribution that depends only on where it goes, and for every node the chain over cell planes in order. */
+ * Shared bricks are compared with a sum that knows nothing of ranks: random cells, a random number for every
+ * contribution that depends only on where it goes, and for every node the pairs over its blocks. */
 #include "support/check.h"
 
 #include "base/log.h"
@@ -14,6 +14,7 @@
 #include "grid/grid.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct comm comm;
@@ -21,15 +22,14 @@ static struct comm comm;
 /* --- slabs ------------------------------------------------------------------------------------------------
  */
 
-static void check_slabs(const struct slabs *slabs, int ranks, int32_t planes)
+static void check_slabs(const struct slabs *slabs, int ranks, int32_t layers)
 {
-  const int most = planes / SLAB_LEAST > 1 ? planes / SLAB_LEAST : 1;
-  CHECK(slabs->count == (ranks < most ? ranks : most));
-  CHECK(slabs->planes == planes && slabs->cut[0] == 0 && slabs->cut[slabs->count] == planes);
+  CHECK(slabs->count == (ranks < layers ? ranks : layers));
+  CHECK(slabs->layers == layers && slabs->cut[0] == 0 && slabs->cut[slabs->count] == layers);
   for (int r = 0; r < slabs->count; r++) {
-    CHECK(slabs->count == 1 || slabs->cut[r + 1] - slabs->cut[r] >= SLAB_LEAST);
-    for (int32_t plane = slabs->cut[r]; plane < slabs->cut[r + 1]; plane++)
-      CHECK(slabs_owner(slabs, plane) == r);
+    CHECK(slabs->cut[r + 1] > slabs->cut[r]);
+    for (int32_t layer = slabs->cut[r]; layer < slabs->cut[r + 1]; layer++)
+      CHECK(slabs_owner(slabs, layer) == r);
   }
 }
 
@@ -38,14 +38,14 @@ static void test_slabs(void)
   enum { MOST = 200 };
   int64_t weight[MOST];
   for (uint64_t trial = 0; trial < 400; trial++) {
-    const int32_t planes = 1 + (int32_t)(rng_bits(1, trial, 0) % MOST);
+    const int32_t layers = 1 + (int32_t)(rng_bits(1, trial, 0) % MOST);
     const int ranks = 1 + (int)(rng_bits(1, trial, 1) % 60);
-    for (int32_t k = 0; k < planes; k++) { /* half of the trials mostly empty, as snow in a large box */
+    for (int32_t k = 0; k < layers; k++) { /* half of the trials mostly empty, as snow in a large box */
       const bool empty = trial % 2 && rng_bits(2, trial, (uint64_t)k) % 8;
       weight[k] = empty ? 0 : (int64_t)(rng_bits(3, trial, (uint64_t)k) % 100000);
     }
-    struct slabs *slabs = slabs_create(ranks, planes, (struct slab_work){.weight = weight});
-    check_slabs(slabs, ranks, planes);
+    struct slabs *slabs = slabs_create(ranks, layers, (struct slab_work){.weight = weight});
+    check_slabs(slabs, ranks, layers);
     slabs_destroy(&slabs);
     CHECK(slabs == NULL);
   }
@@ -54,7 +54,7 @@ static void test_slabs(void)
   for (int r = 0; r < 8; r++) CHECK(even->cut[r + 1] - even->cut[r] == 20);
   slabs_destroy(&even);
 
-  /* All the weight in one plane: it goes to one rank, the others take what must be. */
+  /* All the weight in one layer: it goes to one rank, the others take what must be. */
   memset(weight, 0, sizeof weight);
   weight[100] = 1000;
   struct slabs *spike = slabs_create(5, 160, (struct slab_work){.weight = weight});
@@ -62,10 +62,10 @@ static void test_slabs(void)
   slabs_destroy(&spike);
 }
 
-/* --- shared planes ----------------------------------------------------------------------------------------
+/* --- shared bricks ----------------------------------------------------------------------------------------
  */
 
-enum { PLANES = 20, WIDTH = 60 }; /* six slabs at most: of seven ranks one idles */
+enum { LAYERS = 6, PLANES = LAYERS * BLOCK_X, WIDTH = 28 }; /* of seven ranks one idles */
 
 struct world { /* cells of all ranks, with a particle each */
   uint64_t *keys;
@@ -73,8 +73,14 @@ struct world { /* cells of all ranks, with a particle each */
   int32_t count;
 };
 
-/* Random cells, a few of them in many planes, so that tiles on both sides of a cut differ; some planes
+/* Random cells, a few of them in many planes, so that bricks on both sides of a cut differ; some planes
  * empty. */
+static int compare_keys(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
 static struct world make_world(uint64_t seed)
 {
   const size_t most = (size_t)PLANES * WIDTH * WIDTH;
@@ -85,41 +91,48 @@ static struct world make_world(uint64_t seed)
       for (int64_t z = 0; z < WIDTH; z++)
         if (rng_bits(seed, grid_key(plane, y, z), 2) % 97 == 0) w.keys[w.count++] = grid_key(plane, y, z);
   }
+  qsort(w.keys, (size_t)w.count, sizeof *w.keys, compare_keys);
   for (int32_t k = 0; k <= w.count; k++) w.starts[k] = k;
   return w;
 }
 
-/* What cell plane c adds to double k of tile `key` on node plane c + a: of any size, so that order shows. */
-static double contribution(uint64_t seed, int64_t c, int a, uint64_t key, int k)
+/* What a block adds to double k of its n-th brick: of any size, so that order shows, and often -0.0. Blocks do
+ * not reach the last node plane of the bricks behind them. */
+static double contribution(uint64_t seed, uint64_t block, int n, int k)
 {
-  const uint64_t bits = rng_bits(seed + (uint64_t)a, (uint64_t)c * 1000003u + key * 7919u, (uint64_t)k);
+  const uint64_t bits = rng_bits(seed + (uint64_t)n, block, (uint64_t)k);
+  if (n >= 4 && k >= SHARED_PLANES * TILE_DOUBLES) return 0.0;
+  if (bits % 64 < 8) return -0.0;
   return ldexp(((double)(bits >> 11) * 0x1p-53) - 0.5, (int)(bits % 40));
 }
 
-static bool has_footprint(const struct grid *g, int64_t c, uint64_t key)
+/* The sum over a grid's blocks at double k of a brick, in pairs along z, then y, then x. */
+static double tree(const struct grid *g, int32_t brick, uint64_t seed, int k)
 {
-  if (c < 0 || c >= PLANES) return false;
-  for (int32_t f = g->plane_foot[c]; f < g->plane_foot[c + 1]; f++)
-    if (g->foot_key[f] == key) return true;
-  return false;
+  double part[8];
+  for (int n = 0; n < 8; n++) {
+    const int32_t block = g->blocks.of_brick[8 * brick + n];
+    part[n] = block < 0 ? 0.0 : contribution(seed, g->blocks.key[block], n, k);
+  }
+  for (int half = 4; half > 0; half /= 2) /* each joins neighbours */
+    for (int n = 0; n < half; n++) part[n] = part[2 * n] + part[2 * n + 1];
+  return part[0] + 0.0;
 }
 
-/* Tiles of node plane n and their values against the plain sum; `whole` is the grid of all cells. */
-static void check_plane(const struct grid *g, const struct grid *whole, enum node_field field, uint64_t seed,
-                        int32_t n)
+/* Bricks of a layer and their values against the plain sum; `whole` is the grid of all cells. The last node
+ * plane behind a cut is the right neighbour's. */
+static void check_layer(const struct grid *g, const struct grid *whole, enum node_field field, uint64_t seed,
+                        int32_t layer)
 {
-  const int64_t plane = g->first + n;
-  const int32_t tiles = grid_plane_tile_count(g, n);
-  CHECK(tiles == grid_plane_tile_count(whole, (int32_t)plane));
-  for (int32_t t = 0; t < tiles; t++) {
-    const int32_t tile = g->plane_tile[n] + t;
-    const uint64_t key = g->tile_key[tile];
-    CHECK(key == whole->tile_key[whole->plane_tile[plane] + t]);
-    for (int k = 0; k < TILE_DOUBLES; k++) {
-      double sum = 0.0;
-      for (int a = g->geometry.support - 1; a >= 0; a--)
-        if (has_footprint(whole, plane - a, key)) sum += contribution(seed, plane - a, a, key, k);
-      const double got = g->node[field][(int64_t)tile * TILE_DOUBLES + k];
+  const int32_t bricks = g->layer_brick[layer + 1] - g->layer_brick[layer], at = g->first + layer;
+  const int held = layer == g->layers && g->has_right ? SHARED_PLANES * TILE_DOUBLES : BRICK_DOUBLES;
+  CHECK(bricks == whole->layer_brick[at + 1] - whole->layer_brick[at]);
+  for (int32_t b = 0; b < bricks; b++) {
+    const int32_t here = g->layer_brick[layer] + b, there = whole->layer_brick[at] + b;
+    CHECK(g->brick_key[here] == whole->brick_key[there]);
+    for (int k = 0; k < BRICK_DOUBLES; k++) {
+      const double sum = k < held ? tree(whole, there, seed, k) : 0.0,
+                   got = g->node[field][(int64_t)here * BRICK_DOUBLES + k];
       CHECK(memcmp(&sum, &got, sizeof sum) == 0);
     }
   }
@@ -127,76 +140,68 @@ static void check_plane(const struct grid *g, const struct grid *whole, enum nod
 
 static void add_contributions(struct grid *g, enum node_field field, uint64_t seed)
 {
-  for (int32_t j = 0; j < g->planes; j++)
-    for (int a = 0; a < g->geometry.support; a++) {
-      double *target = grid_target(g, field, j, a);
-      for (int32_t f = g->plane_foot[j]; f < g->plane_foot[j + 1]; f++)
-        for (int k = 0; k < TILE_DOUBLES; k++)
-          target[(int64_t)g->foot_tile[f * MAX_SUPPORT + a] * TILE_DOUBLES + k] +=
-              contribution(seed, g->first + j, a, g->foot_key[f], k);
-    }
+  grid_make(g, field);
+  for (int32_t brick = 0; brick < g->brick_count; brick++)
+    for (int k = 0; k < BRICK_DOUBLES; k++)
+      g->node[field][(int64_t)brick * BRICK_DOUBLES + k] = tree(g, brick, seed, k);
 }
 
-/* What the design sends at the cuts of this rank for one field: to the left its parts of the shared planes,
- * one more for each plane, to the right the start of their chains. */
+/* What the design sends at the cuts of this rank for one field: to each side three node planes of the shared
+ * bricks. */
 static int64_t designed_bytes(const struct halo *halo, const struct grid *g)
 {
-  int64_t tiles = 0;
-  for (int j = 0; j < g->geometry.support - 1; j++) {
-    if (halo->left >= 0) tiles += (j + 1) * (int64_t)(g->plane_tile[j + 1] - g->plane_tile[j]);
-    if (halo->right >= 0) tiles += g->plane_tile[g->planes + j + 1] - g->plane_tile[g->planes + j];
-  }
-  return tiles * TILE_DOUBLES * (int64_t)sizeof(double);
+  int64_t bricks = 0;
+  if (halo->left >= 0) bricks += g->layer_brick[1];
+  if (halo->right >= 0) bricks += g->layer_brick[g->layers + 1] - g->layer_brick[g->layers];
+  return bricks * 3 * TILE_DOUBLES * (int64_t)sizeof(double);
 }
 
 static void exchange_and_check(struct halo *halo, struct grid *g, const struct grid *whole, uint64_t seed)
 {
-  const int32_t held = g->planes ? g->node_planes : 0;
+  const int32_t held = g->layers ? g->layers + 1 : 0;
   enum node_field all[NODE_FIELDS];
   const enum node_field single = NODE_A_RESIDUAL;
   for (int k = 0; k < NODE_FIELDS; k++) {
     all[k] = (enum node_field)(NODE_FIELDS - 1 - k);
-    grid_clear_sum(g, all[k]);
     add_contributions(g, all[k], seed + (uint64_t)k * 100);
   }
   halo_exchange(halo, g, all, NODE_FIELDS); /* each field with messages of its own */
   for (int32_t n = 0; n < held; n++)
-    for (int k = 0; k < NODE_FIELDS; k++) check_plane(g, whole, all[k], seed + (uint64_t)k * 100, n);
-  for (int again = 0; again < 2; again++) { /* as in a solve: several in a row on the same tiles */
-    grid_clear_sum(g, single);
+    for (int k = 0; k < NODE_FIELDS; k++) check_layer(g, whole, all[k], seed + (uint64_t)k * 100, n);
+  for (int again = 0; again < 2; again++) { /* as in a solve: several in a row on the same bricks */
     add_contributions(g, single, seed + 3000 + (uint64_t)again);
     const int64_t messages = halo->messages, bytes = halo->bytes;
     halo_exchange(halo, g, &single, 1);
     CHECK(halo->messages - messages == (halo->left >= 0) + (halo->right >= 0));
     CHECK(halo->bytes - bytes == designed_bytes(halo, g));
-    for (int32_t n = 0; n < held; n++) check_plane(g, whole, single, seed + 3000 + (uint64_t)again, n);
+    for (int32_t n = 0; n < held; n++) check_layer(g, whole, single, seed + 3000 + (uint64_t)again, n);
   }
 }
 
 static void test_halo(int support)
 {
   const struct grid_geometry frame = {
-      .support = support, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {PLANES, WIDTH, WIDTH}};
+      .support = support, .axis = {0, 1, 2}, .spacing = 1.0, .inverse = 1.0, .cells = {PLANES - 1, WIDTH, WIDTH}};
   struct comm self;
   comm_create(&self, MPI_COMM_SELF);
   struct halo *halo = halo_create(&comm), *none = halo_create(&self);
   struct grid *g = grid_create(&frame), *whole = grid_create(&frame);
-  int64_t weight[PLANES];
+  int64_t weight[LAYERS];
   for (uint64_t trial = 0; trial < 6; trial++) { /* other cells and other cuts on the same grid */
     const struct world w = make_world(trial);
-    for (uint64_t k = 0; k < PLANES; k++) weight[k] = (int64_t)(rng_bits(trial + 50, k, 0) % 1000);
-    struct slabs *slabs = slabs_create(comm.size, PLANES, (struct slab_work){.weight = weight}),
-                 *one = slabs_create(1, PLANES, (struct slab_work){.weight = weight});
-    grid_collect(whole, 0, PLANES, &(struct grid_cells){w.count, w.keys, w.starts});
+    for (uint64_t k = 0; k < LAYERS; k++) weight[k] = (int64_t)(rng_bits(trial + 50, k, 0) % 1000);
+    struct slabs *slabs = slabs_create(comm.size, LAYERS, (struct slab_work){.weight = weight}),
+                 *one = slabs_create(1, LAYERS, (struct slab_work){.weight = weight});
+    grid_collect(whole, 0, LAYERS, &(struct grid_cells){w.count, w.keys, w.starts});
     halo_agree(none, one, whole);
     CHECK(!whole->has_left && !whole->has_right);
     const bool has_slab = comm.rank < slabs->count;
     const int32_t first = has_slab ? slabs->cut[comm.rank] : 0;
-    const int32_t planes = has_slab ? slabs->cut[comm.rank + 1] - first : 0;
+    const int32_t layers = has_slab ? slabs->cut[comm.rank + 1] - first : 0;
     int32_t begin = 0, end;
-    while (begin < w.count && grid_key_plane(w.keys[begin]) < first) begin++;
-    for (end = begin; end < w.count && grid_key_plane(w.keys[end]) < first + planes;) end++;
-    grid_collect(g, first, planes, &(struct grid_cells){end - begin, w.keys + begin, w.starts});
+    while (begin < w.count && grid_key_layer(w.keys[begin]) < first) begin++;
+    for (end = begin; end < w.count && grid_key_layer(w.keys[end]) < first + layers;) end++;
+    grid_collect(g, first, layers, &(struct grid_cells){end - begin, w.keys + begin, w.starts});
     halo_agree(halo, slabs, g);
     exchange_and_check(halo, g, whole, 1000 * trial);
     slabs_destroy(&slabs);
@@ -204,7 +209,7 @@ static void test_halo(int support)
     mem_free(w.keys);
     mem_free(w.starts);
   }
-  const int active = PLANES / SLAB_LEAST < comm.size ? PLANES / SLAB_LEAST : comm.size;
+  const int active = LAYERS < comm.size ? LAYERS : comm.size;
   CHECK((halo->messages > 0) == (active > 1 && comm.rank < active));
   grid_destroy(&g);
   grid_destroy(&whole);

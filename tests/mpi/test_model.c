@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "decomposition/comm.h"
 #include "predict/time_model.h"
+#include "sim/cost.h"
 #include "support/check.h"
 
 #include <math.h>
@@ -44,11 +45,13 @@ static bool near(double a, double b, double tolerance)
 /* Work of the busiest slab in a step with two products (sim/cost.h). */
 static int64_t work_of(const struct profile *p, const struct slabs *slabs)
 {
+  const struct cost cost = cost_of(2);
   int64_t most = 0;
   for (int r = 0; r < slabs->count; r++) {
     int64_t sum = 0;
-    for (int32_t k = slabs->cut[r]; k < slabs->cut[r + 1]; k++) sum += 38 * p->particles[k] + 7 * p->cells[k];
-    for (int32_t k = slabs->cut[r]; k < slabs->cut[r + 1] + 3; k++) sum += 332 * p->tiles[k];
+    for (int32_t k = slabs->cut[r]; k < slabs->cut[r + 1]; k++)
+      sum += cost.particle * p->particles[k] + cost.cell * p->cells[k] + cost.block * p->blocks[k];
+    for (int32_t k = slabs->cut[r]; k <= slabs->cut[r + 1]; k++) sum += cost.brick * p->bricks[k];
     if (sum > most) most = sum;
   }
   return most;
@@ -61,7 +64,7 @@ static void test_counts(void)
   struct sim *sim = make(block, &scene);
   struct profile *p = profile_of_sim(sim);
   CHECK(p->all_particles == sim->totals.particles);
-  CHECK(p->planes == sim->mesh.slabs->planes);
+  CHECK(p->layers == sim->mesh.slabs->layers);
   struct slabs *cuts = model_cuts(p, world.size, 2.0);
   CHECK(cuts->count == sim->mesh.slabs->count);
   CHECK(work_of(p, cuts) == work_of(p, sim->mesh.slabs));
@@ -74,7 +77,7 @@ static void test_counts(void)
   const double exchanges = 2.0 + sim->report.iterations + 2.0; /* two fields of P2G, and the products */
   const int sides =
       world.rank >= sim->mesh.slabs->count ? 0 : (world.rank > 0) + (world.rank + 1 < sim->mesh.slabs->count);
-  CHECK((double)(sim->mesh.halo->messages - messages) == sides * (exchanges + 1.0)); /* and the tile lists */
+  CHECK((double)(sim->mesh.halo->messages - messages) == sides * (exchanges + 1.0)); /* and the lists of bricks */
   if (sides)
     CHECK(near((double)(sim->mesh.halo->bytes - bytes),
                exchanges * model_sent(p, sim->mesh.slabs, world.rank), 0.02));
@@ -93,10 +96,10 @@ static void test_profile(const char *text)
   CHECK(guess->axis == exact->axis);
   CHECK(near((double)guess->all_particles, (double)exact->all_particles, 0.02));
   CHECK(near((double)guess->all_cells, (double)exact->all_cells, 0.08));
-  CHECK(near((double)guess->all_tiles, (double)exact->all_tiles, 0.10));
+  CHECK(near((double)guess->all_bricks, (double)exact->all_bricks, 0.10));
   CHECK(near((double)fine->all_particles, 8.0 * (double)exact->all_particles, 0.02));
   struct profile *twice = profile_repeat(guess, 2, 0);
-  CHECK(twice->planes == 2 * guess->planes && twice->all_particles == 2 * guess->all_particles);
+  CHECK(twice->layers == 2 * guess->layers && twice->all_particles == 2 * guess->all_particles);
   profile_destroy(&twice);
   profile_destroy(&exact);
   profile_destroy(&guess);
@@ -124,10 +127,10 @@ static void test_prediction(void)
   model_predict(p, &speed, &none, hdr, &c, &two);
   CHECK(two.step > 0.5 * one.step && two.step < 0.6 * one.step);
   CHECK(two.sum_count == 3.0 + 11.0);
-  /* No more slabs than the planes allow: more ranks change nothing but the sums. */
+  /* No more slabs than the layers allow: more ranks change nothing but the sums. */
   c.ranks = 1000;
   model_predict(p, &speed, &none, hdr, &c, &many);
-  CHECK(many.slabs == p->planes / 3);
+  CHECK(many.slabs == p->layers);
   CHECK(many.step > one.step / 1000.0);
   /* Where sums take longer than products it pays to hide them; else it costs a product. */
   struct profile *small = profile_of_scene(scene, 1.0);

@@ -86,7 +86,7 @@ static int64_t run(struct comm comm, enum isa isa, const char *text, int threads
   if (comm.thread_least == INT32_MAX)
     CHECK(sim->mesh.grid->threads == 1);
   else if (threads > 1 && comm.size <= 2)
-    CHECK(sim->mesh.grid->chunk_count > 1); /* slabs wide enough to share out */
+    CHECK(sim->mesh.grid->threads > 1 && sim->mesh.grid->blocks.count >= threads); /* all have work */
   for (int k = 0; k < steps; k++) CHECK_TEXT(sim_advance(sim, scene->step, &err) == FIRN_OK, err.text);
   CHECK(sim->report.plastic > 0 && sim->report.contact_nodes > 0);
   CHECK((sim->totals.repeats > 0) == ((needs & NEEDS_FLOW) != 0)); /* checked solves take part */

@@ -59,12 +59,13 @@ static void product(struct sim *sim, double flight, bool diagonal)
   struct hessian_arguments arguments = {&sim->transfer, NODE_RESIDUAL, NODE_A_RESIDUAL, NULL, diagonal};
   const enum node_field out = NODE_A_RESIDUAL;
   crew_begin(&sim->crew);
-  sim_scatter(sim, sim->kernels->p2g, &sim->transfer, fields, transfer_is_fused(&sim->transfer) ? 1 : 2);
+  sim_scatter(sim, sim->kernels->p2g, &sim->transfer, sim->kernels->layout, fields,
+              transfer_is_fused(&sim->transfer) ? 1 : 2);
   grid_clear(g, NODE_RESIDUAL);
   for (int64_t k = 0; k < (int64_t)g->tile_count * TILE_DOUBLES; k++)
     if (k % 4) g->node[NODE_RESIDUAL][k] = flight + rng_uniform(7, (uint64_t)k, 0) - 0.5;
   sim_scatter(sim, sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian, &arguments,
-              &out, 1);
+              sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout, &out, 1);
 }
 
 /* The largest difference of the diagonals that ride along with both products, of the largest. */

@@ -42,20 +42,23 @@ static void test_grid(void **state)
   struct run run;
   start_moving(&run);
   struct grid *g = run.sim->mesh.grid;
-  const int32_t c = g->cell_count / 2, plane = grid_key_plane(grid_cell_key(g, 0, 0)) - g->first;
-  int32_t used = plane;
-  while (g->plane_cell[used + 1] == g->plane_cell[used]) used++;
-  NOTICES(&run, g->cell_y[c], g->cell_y[c] + 8);
-  NOTICES(&run, g->cell_z[c], g->cell_z[c] + 1);
+  struct block_set *set = &g->blocks;
+  const int32_t c = g->cell_count / 2;
+  int32_t used = 0;
+  while (g->layer_block[used + 1] == g->layer_block[used]) used++;
+  NOTICES(&run, g->cell_key[c], g->cell_key[c] + BLOCK_CELLS);
+  NOTICES(&run, g->cell_key[c], g->cell_key[c - 1]);
   NOTICES(&run, g->cell_start[c], g->cell_start[c + 1]);
-  NOTICES(&run, g->cell_block[c], g->block_count);
-  NOTICES(&run, g->block_foot[0], -1);
-  NOTICES(&run, g->foot_key[1], g->foot_key[0]);
-  NOTICES(&run, g->foot_tile[0], g->foot_tile[0] + 1);
-  NOTICES(&run, g->tile_key[1], g->tile_key[0]);
-  NOTICES(&run, g->plane_tile[used + 1], g->plane_tile[used + 1] + 1);
-  NOTICES(&run, g->plane_cell[used + 1], g->cell_count + 1);
-  NOTICES(&run, g->chunk[g->chunk_count], g->planes - 1);
+  NOTICES(&run, set->key[1], set->key[0]);
+  NOTICES(&run, set->first[1], set->first[2]);
+  NOTICES(&run, set->reach[0], 0);
+  NOTICES(&run, set->brick[0], set->brick[0] + 1);
+  NOTICES(&run, set->of_brick[0], set->of_brick[0] + 1);
+  NOTICES(&run, set->inside[1], set->count + 1);
+  NOTICES(&run, g->brick_key[1], g->brick_key[0]);
+  NOTICES(&run, g->layer_brick[used + 1], g->layer_brick[used + 1] + 1);
+  NOTICES(&run, g->layer_block[used + 1], set->count + 1);
+  NOTICES(&run, g->tile_count, g->tile_count - 1);
   run_end(&run);
 }
 
@@ -81,7 +84,7 @@ static void test_slabs(void **state)
   struct slabs *slabs = slabs_create(4, 30, (struct slab_work){.weight = weight});
   assert_true(slabs_is_valid(slabs));
   const int32_t cut = slabs->cut[1];
-  slabs->cut[1] = SLAB_LEAST - 1;
+  slabs->cut[1] = 0;
   assert_false(slabs_is_valid(slabs));
   slabs->cut[1] = cut;
   slabs->cut[0] = 1;

@@ -11,11 +11,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-enum { CELLS = 40 };
+enum { CELLS = 24 };
 static const double factor = 0.37;
 
 struct problem {
@@ -58,6 +59,12 @@ static void end_alone(void *context)
   (void)context;
 }
 
+static int by_key(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
 /* Random masses and v*; d between low and high; every n-th node in contact (0: none). */
 static void make(struct problem *p, int threads, double low, double high, int contact)
 {
@@ -67,10 +74,11 @@ static void make(struct problem *p, int threads, double low, double high, int co
   int32_t first[CELLS + 1];
   for (int k = 0; k <= CELLS; k++) first[k] = k;
   for (int k = 0; k < CELLS; k++) key[k] = grid_key(k, (7 * k) % CELLS, (3 * k) % CELLS);
+  qsort(key, CELLS, sizeof *key, by_key);
   *p = (struct problem){.grid = grid_create(&frame)};
-  crew_create(&p->crew, threads);
-  grid_collect(p->grid, 0, CELLS, &(struct grid_cells){CELLS, key, first});
-  grid_number(p->grid, false, false, (struct grid_extra[2 * (MAX_SUPPORT - 1)]){{NULL, 0}});
+  crew_create(&p->crew, threads, kernels_get(ISA_BASE));
+  grid_collect(p->grid, 0, grid_layers(&frame), &(struct grid_cells){CELLS, key, first});
+  grid_number(p->grid, false, false, (struct grid_extra[2]){{NULL, 0}});
   for (int group = 0; group < NODE_FIELDS; group++) grid_clear(p->grid, (enum node_field)group);
   p->doubles = (int64_t)p->grid->tile_count * TILE_DOUBLES;
   p->start = mem_alloc((size_t)p->doubles, sizeof *p->start);

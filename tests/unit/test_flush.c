@@ -37,7 +37,7 @@ static void crews_flush(void **state)
   struct crew crew = {0};
   bool seen[TILES];
   for (int k = 0; k < TILES; k++) seen[k] = true;
-  crew_create(&crew, THREADS);
+  crew_create(&crew, THREADS, kernels_get(ISA_BASE));
   grid->threads = THREADS;
   grid->tile_count = TILES;
   crew_tiles(&crew, grid, look_at_tiles, seen, TILES, NULL, 0);

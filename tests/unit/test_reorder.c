@@ -56,7 +56,9 @@ static bool has_value(const struct particle_walk *w, int32_t at, uint64_t id)
 /* The middle of the particle's cell: where it is says which one it is in. */
 static double place(uint64_t key, int axis)
 {
-  return 0.5 + (double)(key >> (2 - axis) * GRID_INDEX_BITS & (((uint64_t)1 << GRID_INDEX_BITS) - 1));
+  int32_t index[3];
+  grid_key_index(key, index);
+  return 0.5 + index[axis];
 }
 
 /* All of the new state but the position; that kept once lies in the old state's arrays. */
@@ -141,13 +143,11 @@ static void check_order(const struct rig *rig)
   for (int32_t k = 0; k < count; k++) check_particle(rig, k, sorted[k].id);
   const struct grid *g = rig->grid;
   int32_t at = 0;
-  for (int32_t plane = 0; plane < g->planes; plane++)
-    for (int32_t c = g->plane_cell[plane]; c < g->plane_cell[plane + 1]; c++) {
-      assert_int_equal(g->cell_start[c], at);
-      const uint64_t key = grid_cell_key(g, plane, c);
-      while (at < count && sorted[at].key == key) at++;
-      assert_true(at > g->cell_start[c]);
-    }
+  for (int32_t c = 0; c < g->cell_count; c++) {
+    assert_int_equal(g->cell_start[c], at);
+    while (at < count && sorted[at].key == g->cell_key[c]) at++;
+    assert_true(at > g->cell_start[c]);
+  }
   assert_int_equal(at, count);
   assert_int_equal(g->cell_start[g->cell_count], count);
 }
@@ -155,7 +155,7 @@ static void check_order(const struct rig *rig)
 static void order_and_check(struct rig *rig, int32_t arrived)
 {
   const struct grid_cells cells = reorder_particles(&rig->order, rig->p, &rig->next, rig->grid, arrived);
-  grid_collect(rig->grid, FIRST, PLANES, &cells);
+  grid_collect(rig->grid, FIRST / BLOCK_X, (FIRST + PLANES - 1) / BLOCK_X - FIRST / BLOCK_X + 1, &cells);
   check_order(rig);
 }
 
