@@ -9,6 +9,7 @@
 
 #include <glob.h>
 #include <locale.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -344,6 +345,39 @@ static void box_by_center_or_corners(void **state)
   shape_bounds(&s->snow[2].shape, lower, upper); /* x and y have changed places, exactly */
   assert_true(upper[0] - lower[0] == 1.0 && upper[1] - lower[1] == 0.5 && upper[2] - lower[2] == 1.5);
   scene_destroy(&s);
+}
+
+/* Defaults that follow from the rest of the scene: the scheme from sand, the longest step from the cells. */
+static void defaults_that_follow(void **state)
+{
+  (void)state;
+#define FOLLOWS(spacing, more)                                                                               \
+  "domain: {cells: [9, 9, 9], spacing: " spacing "}\ntime: {end: 1}\n"                                       \
+  "snow: [{box: {lower: [0.01, 0.01, 0.01], upper: [0.05, 0.05, 0.05]}, material: m}]\n" more
+  static const struct {
+    const char *text;
+    enum scene_scheme scheme;
+    double max_step;
+  } cases[] = {
+      {FOLLOWS("0.01", "materials: {m: {}}\n"), SCHEME_FLIP, 5e-4},
+      {FOLLOWS("0.02", "materials: {m: {}}\n"), SCHEME_FLIP, 5e-4},
+      {FOLLOWS("0.08", "materials: {m: {}}\n"), SCHEME_FLIP, 1e-3},
+      {FOLLOWS("0.01", "materials: {m: {model: sand}}\n"), SCHEME_APIC, 5e-4},
+      {FOLLOWS("0.01", "materials: {m: {}, n: {model: sand}}\n"), SCHEME_APIC, 5e-4},
+      {FOLLOWS("0.01", "transfer: {force: mls}\nmaterials: {m: {model: sand}}\n"), SCHEME_APIC, 5e-4},
+      {FOLLOWS("0.01", "transfer: {scheme: flip}\nmaterials: {m: {model: sand}}\n"), SCHEME_FLIP, 5e-4},
+      {FOLLOWS("0.01", "transfer: {flip_fraction: 0.9}\nmaterials: {m: {model: sand}}\n"), SCHEME_FLIP, 5e-4},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    struct scene *s = parse(cases[k].text);
+    assert_int_equal(s->scheme, cases[k].scheme);
+    assert_true(fabs(s->max_step / cases[k].max_step - 1.0) < 1e-12);
+    struct scene *again = parse(s->resolved); /* and read back from what is written */
+    assert_int_equal(again->scheme, cases[k].scheme);
+    assert_true(again->max_step == s->max_step && again->hash == s->hash);
+    scene_destroy(&again);
+    scene_destroy(&s);
+  }
 }
 
 /* Everything but what a shape owns elsewhere, and its children alike. */
@@ -699,6 +733,7 @@ int main(void)
       cmocka_unit_test_teardown(wide_maps, balanced),
       cmocka_unit_test_teardown(byte_order_mark, balanced),
       cmocka_unit_test_teardown(box_by_center_or_corners, balanced),
+      cmocka_unit_test_teardown(defaults_that_follow, balanced),
       cmocka_unit_test_teardown(resolved_roundtrip, balanced),
       cmocka_unit_test_teardown(hash_tells_scenes_apart, balanced),
       cmocka_unit_test_teardown(overrides, balanced),
