@@ -204,7 +204,7 @@ static char *describe(const struct comm *comm, MPI_Comm node, int cores, const c
   if (comm->rank == 0) {
     enum { SIZE = 200 + MAP_SHOWN * 100 };
     line = mem_alloc(SIZE, 1);
-    int used = snprintf(line, SIZE, "%d rank%s a node of %d cores, ", local, local == 1 ? "" : "s", cores);
+    int used = snprintf(line, SIZE, "%d rank%s per node of %d cores, ", local, local == 1 ? "" : "s", cores);
     if (range[0] == -range[1])
       used += snprintf(line + used, SIZE - (size_t)used, "%d thread%s each, %s", range[0],
                        range[0] == 1 ? "" : "s", state);

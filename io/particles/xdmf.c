@@ -91,7 +91,7 @@ static void put_frame(FILE *out, FILE *contacts, const char *folder, const char 
   struct any_file *state = NULL;
   char *path = file_join(folder, name);
   if (any_file_open(&state, path, false, &err) != FIRN_OK)
-    log_warn("left out of the series: %s", err.text);
+    log_warn("left out of the XDMF series: %s", err.text);
   else if (state->count > 0)
     put_grid(out, name, state);
   if (state && frame_count_contacts(state->file) > 0) put_contacts(contacts, name, state);

@@ -470,7 +470,7 @@ static struct yaml_item *walk(struct yaml *yaml, char *path, const struct yaml_i
     else if (at->kind == YAML_LIST && !next)
       snprintf(why, WHY, "'%s' is neither an index below %d nor a name in this list", name, at->count);
     else if (at->kind == YAML_SCALAR)
-      snprintf(why, WHY, "'%s' is asked of a plain value, which has no keys", name);
+      snprintf(why, WHY, "'%s' is a key of a plain value, which has none", name);
     else if (!next && yaml_is_null(value))
       snprintf(why, WHY, "has no effect: there is no '%s' that could be removed", name);
     else {

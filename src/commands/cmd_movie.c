@@ -303,7 +303,7 @@ static int run_ffmpeg(const struct film_set *set, const char *output, double rat
   if (!code && !failed) code = check_film(output, err);
   if (!code && !failed) code = file_commit(part, output, err);
   if (code) unlink(part);
-  if (!code && !failed) log_info("%s: %d pictures at %.4g a second", output, set->count, rate);
+  if (!code && !failed) log_info("%s: %d pictures at %.4g per second", output, set->count, rate);
   mem_free(target);
   mem_free(part);
   mem_free(temp);

@@ -126,9 +126,9 @@ static void rate(const struct study *s, struct scaling *all)
 
 static struct listing *make_table(const struct scaling *all)
 {
-  static const char *const names[] = {"run",       "ranks",     "threads",        "nodes",
-                                      "ms a step", "speed-up",  "efficiency",     "M particle-steps/s",
-                                      "waiting %", "imbalance", "kB sent a step", "messages a step"};
+  static const char *const names[] = {"run",         "ranks",     "threads",          "nodes",
+                                      "ms per step", "speed-up",  "efficiency",       "M particle-steps/s",
+                                      "waiting %",   "imbalance", "kB sent per step", "messages per step"};
   static const char *const bits[] = {"nothing to compare", "same", "DIFFERENT"};
   enum { NAMES = sizeof names / sizeof *names };
   char name[64];
@@ -220,7 +220,7 @@ static void against_ideal(struct plot *plot, const char *title, int count, const
 
 static void add_phases(struct plot *plot, int count, double *const rows[QUANTITIES])
 {
-  struct plot_panel *panel = plot_panel(plot, "phases, ms a step (mean of the ranks)", "ranks", "");
+  struct plot_panel *panel = plot_panel(plot, "phases, ms per step (mean of the ranks)", "ranks", "");
   plot_marks(panel, count, rows[QUANTITY_PLACE], rows[QUANTITY_RANKS]);
   for (int k = 0; k < PHASES; k++)
     plot_line(panel, phase_names[k], count, rows[QUANTITY_PLACE], rows[QUANTITY_PHASES + k], PLOT_BARS);
@@ -229,7 +229,7 @@ static void add_phases(struct plot *plot, int count, double *const rows[QUANTITI
 static void add_panels(struct plot *plot, int count, double *const rows[QUANTITIES])
 {
   const double *ranks = rows[QUANTITY_RANKS];
-  against_ideal(plot, "time of a step, ms", count, ranks, rows[QUANTITY_STEP], rows[QUANTITY_IDEAL_STEP]);
+  against_ideal(plot, "time per step, ms", count, ranks, rows[QUANTITY_STEP], rows[QUANTITY_IDEAL_STEP]);
   against_ideal(plot, "speed-up", count, ranks, rows[QUANTITY_SPEEDUP], rows[QUANTITY_IDEAL_SPEEDUP]);
   against_ideal(plot, "efficiency", count, ranks, rows[QUANTITY_EFFICIENCY], rows[QUANTITY_ONE]);
   add_phases(plot, count, rows);
@@ -284,7 +284,7 @@ int study_collect_scaling(const struct study *s, FILE *file, struct error *err)
   struct listing *t = make_table(&all);
   int code = study_write_table(s, t, file, err);
   if (!code && all.count < s->run_count)
-    fprintf(file, "%d of %d runs have not come to their end yet\n", s->run_count - all.count, s->run_count);
+    fprintf(file, "%d of %d runs have not ended yet\n", s->run_count - all.count, s->run_count);
   if (!code)
     fprintf(file, "frames: %d of %d runs that share a scene with another have the same bits\n", all.same,
             all.compared);

@@ -55,7 +55,7 @@ says table/results.csv '^1,not run,0.3,'
 # The model: what it measured is what it and firn check take up again; twice the time and memory of one rank are twice as much.
 "$firn" model s.yml --threads 1 --steps 2 --ranks 1,2,4 --save m.json --csv model.csv --plot model >model.txt 2>&1 || { fail model && show model.txt; }
 [ "$(cut -d, -f1 model.csv | paste -s -d ' ')" = 'ranks 1 2 4' ] || { fail "the model's table" && show model.csv; }
-for text in 'Predicted strong scaling of s.yml' 'time of a step, ms' efficiency 'lost, % of a step' 'serial work'; do says model.svg ">$text"; done
+for text in 'Predicted strong scaling of s.yml' 'time per step, ms' efficiency 'lost, % of a step' 'serial work'; do says model.svg ">$text"; done
 [ "$(grep -c '<circle' model.svg)" -eq 24 ] || fail "the model's plot has not its points"
 [ "$(head -c 4 model.png | tail -c 3)" = PNG ] || fail "no model.png"
 "$firn" check s.yml --ranks 4 --per-node 2 --machine m.json --network hdr >ask.txt 2>&1 || { fail "check --ranks" && show ask.txt; }
@@ -78,7 +78,7 @@ says strong.log 'frames: 3 of 3 runs that share a scene with another have the sa
 plotted strong 3 'frames: the same bits \(3 of 3 runs compared\)'
 "$jobs/scaling.sh" weak s.yml -o weak --ranks 1,2 -- --threads 1 >weak.log 2>&1 || { fail "weak" && show weak.log; }
 says weak.log 'frames: 4 of 4 runs that share a scene with another have the same bits'
-one=$(cell weak/results.csv 1 'kB sent a step') two=$(cell weak/results.csv 3 'kB sent a step')
+one=$(cell weak/results.csv 1 'kB sent per step') two=$(cell weak/results.csv 3 'kB sent per step')
 [ "$one" = 0 ] && [ "$two" != 0 ] || { fail "bytes: $one on one rank, $two on two" && show weak/results.csv; }
 plotted weak 2 'frames: the same bits \(4 of 4 runs compared\)'
 particles() { sed -n 's/^ *"particles": \([0-9]*\),/\1/p' "$1/run.json"; }

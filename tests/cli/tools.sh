@@ -60,7 +60,7 @@ same() { # A B: frames or states, or folders of them, bit for bit
 # A scaling study's plots: all panels with their points and ideal lines, and what is said about the bits.
 plotted() { # FOLDER POINTS WORDS
   local svg=$1/scaling.svg text
-  for text in 'time of a step, ms' speed-up efficiency 'phases, ms a step' 'waiting for other ranks, %' 'imbalance: busiest rank / mean' ideal "$3"; do
+  for text in 'time per step, ms' speed-up efficiency 'phases, ms per step' 'waiting for other ranks, %' 'imbalance: busiest rank / mean' ideal "$3"; do
     says "$svg" ">$text"
   done
   # Five panels have lines with a dot a point, and one in the legend; four of them an ideal line, and one in the legend.
