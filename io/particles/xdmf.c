@@ -1,6 +1,6 @@
 /* The series: one small XML file that lists the frames for ParaView, with paths relative to itself.
  *
- * It is made anew from the files that are there, so it is right after a restart, after frames were deleted,
+ * It is made again from the files that are there, so it is right after a restart, after frames were deleted,
  * and however the fields changed in between. That opens every frame once (about 0.2 ms each on a local disk).
  * A frame that cannot be read is left out with a warning; so is one without particles, silently, since there
  * is nothing to show. */

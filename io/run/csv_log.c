@@ -28,7 +28,7 @@ static void report(struct csv_log *log, int reason)
   log_warn("cannot write %s: %s; the run continues without it", log->path, strerror(reason));
 }
 
-/* The first line of a file, for free(); NULL where there is none. *more: something follows. */
+/* The first line of a file, for free(); NULL if there is none. *more: something follows. */
 static char *first_line(const char *path, bool *more)
 {
   char *line = NULL;
@@ -100,7 +100,7 @@ struct join {
   const struct csv_start *start;
   struct fields old, new; /* columns of the file, and those of this run */
   int *from;              /* for each of the new ones, the place in the file, or -1 */
-  bool *ends;             /* for each of the old ones: no new one goes on with it, */
+  bool *ends;             /* for each of the old ones: no new one continues with it, */
   bool *used;             /* and some line has a value there */
   bool same;              /* lines stay as they are */
   struct fields row;      /* of the line that is looked at */

@@ -97,7 +97,7 @@ static struct yaml_item **slot_of(const struct yaml_item *map, const char *key)
   return &map->slot[at];
 }
 
-/* Enters the map's last child. A table that is half full is made anew, twice as large. */
+/* Enters the map's last child. A table that is half full is made again, twice as large. */
 static void index_last(struct yaml_item *map)
 {
   if (map->kind != YAML_MAP || (!map->slot && map->count <= FEW_KEYS)) return;

@@ -126,7 +126,7 @@ static int check_way_on(const struct scene *scene, const struct checkpoint *from
       path, from->time);
 }
 
-/* One checkpoint, on all ranks. FIRN_EDAMAGED where the one before may do. */
+/* One checkpoint, on all ranks. FIRN_EDAMAGED if the one before may do. */
 static int try_checkpoint(struct sim **out, struct restart *restart, const struct comm *comm,
                           const struct scene *scene, const struct restart_options *options, const char *path,
                           struct error *err)
@@ -172,8 +172,9 @@ static char *share_path(const struct comm *comm, const struct checkpoint_list *l
   return path;
 }
 
-/* Rank 0: the checkpoints that the run of this folder may go on from. That one is of another format version,
- * or that none is left and one could not be read, is an error: the work must not begin again because of it.
+/* Rank 0: the checkpoints that the run of this folder may continue from. That one is of another format
+ * version, or that none is left and one could not be read, is an error: the work must not begin again because
+ * of it.
  */
 static int list_checkpoints(struct checkpoint_list **list, const struct scene *scene, bool force,
                             struct error *err)
@@ -197,7 +198,7 @@ static int list_checkpoints(struct checkpoint_list **list, const struct scene *s
   return code;
 }
 
-/* The newest intact checkpoint of the output folder; *out stays NULL where there is none. */
+/* The newest intact checkpoint of the output folder; *out stays NULL if there is none. */
 static int try_folder(struct sim **out, struct restart *restart, const struct comm *comm,
                       const struct scene *scene, const struct restart_options *options, struct error *err)
 {
@@ -282,7 +283,8 @@ static int protect(const struct scene *scene, struct error *err)
   return code;
 }
 
-/* Rank 0: frames without a checkpoint to go on from. Whether they are of this scene, as far as they tell. */
+/* Rank 0: frames without a checkpoint to continue from. Whether they are of this scene, as far as they tell.
+ */
 static int compare_frames(const struct scene *scene, bool force, bool *other, struct error *err)
 {
   struct file_list *names = NULL;
@@ -348,7 +350,7 @@ static bool has_last_frame(const struct scene *scene)
   return same;
 }
 
-/* Rank 0: no checkpoint to go on from with --restart auto. It is still the run of the folder if its frames
+/* Rank 0: no checkpoint to continue from with --restart auto. It is still the run of the folder if its frames
  * are of this scene; they stay until they are written again. A run that was too short for a checkpoint may be
  * complete. */
 static int begin_again(const struct scene *scene, bool force, struct restart *restart, struct error *err)

@@ -1,5 +1,5 @@
-/* What a user sees of a run: the first lines, a line a frame, a progress bar, the last lines; and the history
- * for programs. */
+/* What a user sees of a run: the first lines, a line per frame, a progress bar, the last lines; and the
+ * history for programs. */
 #include "base/log.h"
 #include "base/timer.h"
 #include "base/version.h"
