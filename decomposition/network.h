@@ -19,7 +19,7 @@ double curve_slope(const struct curve *curve);            /* s a byte, of the la
 
 struct network {
   char name[64];
-  int ranks;             /* that it was measured on; 0 where it is given, not measured */
+  int ranks;             /* that it was measured on; 0 if it is given, not measured */
   double latency;        /* s, half a round trip of 8 bytes between the first and the last rank */
   struct curve exchange; /* of bytes to and from each neighbour */
   struct curve sum;      /* allreduce of so many bytes */

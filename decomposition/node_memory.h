@@ -18,7 +18,7 @@ void node_memory_find(struct node_memory *out);
  * `root`. */
 void node_memory_limit(struct node_memory *memory, const char *groups, const char *root);
 
-/* Collective. An error where the ranks of some node need more together, at `bytes` each, than it has. */
+/* Collective. An error if the ranks of some node need more together, at `bytes` each, than it has. */
 int node_memory_check(const struct comm *comm, double bytes, struct error *err);
 
 #endif

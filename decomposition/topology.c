@@ -17,7 +17,7 @@
 enum { WORDS = 64, MOST_UNITS = 64 * WORDS, MAP_SHOWN = 8 };
 
 struct core_set {
-  uint64_t word[WORDS]; /* one bit a core */
+  uint64_t word[WORDS]; /* one bit per core */
 };
 
 /* Particles that are worth a thread that nobody asked for: about where two threads begin to gain. */
@@ -204,7 +204,7 @@ static char *describe(const struct comm *comm, MPI_Comm node, int cores, const c
   if (comm->rank == 0) {
     enum { SIZE = 200 + MAP_SHOWN * 100 };
     line = mem_alloc(SIZE, 1);
-    int used = snprintf(line, SIZE, "%d rank%s a node of %d cores, ", local, local == 1 ? "" : "s", cores);
+    int used = snprintf(line, SIZE, "%d rank%s per node of %d cores, ", local, local == 1 ? "" : "s", cores);
     if (range[0] == -range[1])
       used += snprintf(line + used, SIZE - (size_t)used, "%d thread%s each, %s", range[0],
                        range[0] == 1 ? "" : "s", state);
@@ -220,7 +220,7 @@ static char *describe(const struct comm *comm, MPI_Comm node, int cores, const c
   return line;
 }
 
-/* Memories (NUMA nodes) beside this rank's cores; 0 where that is not known. */
+/* Memories (NUMA nodes) beside this rank's cores; 0 if that is not known. */
 static int count_memories(const struct machine *m)
 {
   hwloc_cpuset_t cores = hwloc_bitmap_alloc();

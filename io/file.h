@@ -40,7 +40,7 @@ int file_remove_stale(const char *folder, int64_t generation, bool (*is_target)(
  * otherwise. */
 int64_t file_number(const char *name, const char *prefix, int width, const char *suffix);
 
-/* Whether the file begins with these bytes; false where it cannot be read. */
+/* Whether the file begins with these bytes; false if it cannot be read. */
 bool file_begins_with(const char *path, const void *bytes, size_t size);
 
 /* An error if a file is at path that must not be replaced. `known` says whether it is one of its kind, which

@@ -1,5 +1,6 @@
 /* The timelines of all ranks as one file in the trace-event format, which Perfetto (ui.perfetto.dev) and
- * chrome://tracing open: a process a rank, a track a thread, times in microseconds since the steps began. */
+ * chrome://tracing open: a process per rank, a track per thread, times in microseconds since the steps began.
+ */
 #ifndef FIRN_IO_TIMELINE_FILE_H
 #define FIRN_IO_TIMELINE_FILE_H
 

@@ -18,7 +18,7 @@
  * the communicator calls it, in the same order, and all ranks return the same code with the same message;
  * after a failure nothing half-written is left behind, and unless the call says otherwise the object may only
  * be destroyed. What cannot be survived (out of memory, a bug) prints one line and ends the job with
- * MPI_Abort. Firn talks on a duplicate of the communicator it is given, starts and ends no MPI, and installs
+ * MPI_Abort. Firn uses a duplicate of the communicator it is given, neither starts nor ends MPI, and installs
  * no signal handlers. MPI must be initialised before the first collective call and finalised after the last
  * destroy. Calls are not thread-safe; MPI_THREAD_FUNNELED is enough. A process may have several simulations
  * at once, on the same or on different communicators.
@@ -52,7 +52,7 @@ enum firn_status {
   FIRN_STATUS_INPUT = -1, /* the caller's input: scene, override, file contents, a call at the wrong time */
   FIRN_STATUS_IO = -2,    /* the machine: disk, permissions */
   FIRN_STATUS_LIMIT = -3, /* a count or size beyond what this build can hold */
-  FIRN_STATUS_DIVERGED = -4, /* the simulation cannot go on: a step that no halving saves */
+  FIRN_STATUS_DIVERGED = -4, /* the simulation cannot continue: a step failed at every halving */
   FIRN_STATUS_STALE = -5,    /* another start of the same run has taken over its folder */
   FIRN_STATUS_DAMAGED = -6,  /* a file is not what was written */
   FIRN_STATUS_FORMAT = -7,   /* a sound file of a format version that this Firn does not read */
@@ -64,7 +64,7 @@ struct firn_error {
   char text[1024]; /* one line without a newline: what, where, what to do */
 };
 
-/* "0.2.0 (commit 0123456789ab)", of the library. Static storage. Not collective, as all here. */
+/* "0.2.0 (commit 0123456789ab)", of the library. Static storage. No call of this section is collective. */
 FIRN_API const char *firn_version(void);
 
 /* 1 if the library is of this version or a later one, else 0. FIRN_VERSION_* are those of the header. */
@@ -74,8 +74,9 @@ FIRN_API int firn_version_at_least(int major, int minor, int patch);
 
 enum firn_log_level { FIRN_LOG_QUIET, FIRN_LOG_WARNINGS, FIRN_LOG_INFO };
 
-/* Of the whole process; warnings at first. Rank 0 of the simulation that a call belongs to prints, to stderr
- * or to the handler, which gets one line without a newline. NULL: stderr again. */
+/* For the whole process; the level is FIRN_LOG_WARNINGS at first. Only rank 0 of the simulation that a call
+ * belongs to prints: to stderr, or to the handler, which gets one line without a newline. NULL: stderr again.
+ */
 typedef void firn_log_handler(void *context, int level, const char *line);
 FIRN_API void firn_log_level(int level);
 FIRN_API void firn_log_to(firn_log_handler *handler, void *context);
@@ -87,7 +88,8 @@ FIRN_API void firn_on_fatal(firn_fatal_handler *handler, void *context);
 
 /* --- MPI for languages without mpi.h ------------------------------------------------------------------ */
 
-/* Starts MPI (funneled) if nobody has; 1 if this call did, and then firn_mpi_stop() ends it. */
+/* Starts MPI (funneled) unless it is running. Returns 1 if this call started it; firn_mpi_stop() then ends
+ * it. */
 FIRN_API int firn_mpi_start(void);
 FIRN_API void firn_mpi_stop(void);
 
@@ -96,8 +98,8 @@ FIRN_API MPI_Comm firn_mpi_world(void);
 FIRN_API MPI_Comm firn_mpi_self(void);
 FIRN_API MPI_Comm firn_mpi_from_fortran(int handle);
 
-/* Ranks of a communicator. And the end of all of them, at once: for a program that fails on one rank while
- * others wait for it. */
+/* The number of ranks of a communicator. firn_mpi_abort() ends all ranks at once: for a program that fails on
+ * one rank while others wait for it. */
 FIRN_API int firn_mpi_size(MPI_Comm comm);
 FIRN_API void firn_mpi_abort(int code);
 
@@ -164,41 +166,41 @@ FIRN_API int firn_sim_create(struct firn_sim **out, MPI_Comm comm, const struct 
                              const struct firn_options *options, struct firn_error *err);
 
 /* Collective. Ends a run that writes: a checkpoint if it is not at the scene's end, the record run.json, and
- * the last lines of the log. Nothing can be done with the simulation afterwards but to destroy it. */
+ * the last lines of the log. Afterwards the simulation can only be destroyed. */
 FIRN_API int firn_sim_end(struct firn_sim *sim, struct firn_error *err);
 
-/* Collective. Accepts NULL on all ranks; sets *sim to NULL. A run that was not ended goes on from its last
- * checkpoint. */
+/* Collective. Accepts NULL on all ranks; sets *sim to NULL. A run that was not ended can be restarted from
+ * its last checkpoint. */
 FIRN_API void firn_sim_destroy(struct firn_sim **sim);
 
 /* Collective. One time step, of the length that the scene's rule gives, cut so that it does not go past the
- * next frame or the scene's end. It may be several half steps inside; the state is then the one after the
- * last of them. A run that writes then writes what is due, and FIRN_STATUS_INPUT is its answer at the scene's
- * end; others may go on beyond it. */
+ * next frame or the scene's end. If the step is halved, all its parts are taken. A run that writes then
+ * writes what is due, and returns FIRN_STATUS_INPUT at the scene's end; others may continue beyond it. */
 FIRN_API int firn_sim_step(struct firn_sim *sim, struct firn_error *err);
 
 /* Collective. Steps until the time is exactly that of the frame: frame / frame_rate, or the scene's end for
- * its last frame. The frame it is at is no work; one that lies in the past is FIRN_STATUS_INPUT. */
+ * its last frame. Does nothing if it is at that frame; a frame in the past is FIRN_STATUS_INPUT. */
 FIRN_API int firn_sim_advance_to_frame(struct firn_sim *sim, int64_t frame, struct firn_error *err);
 
-/* Collective. The same to a time (s). Between two frames the last step is cut, so that the bits of later
- * states are those of a run that stops there too. */
+/* Collective. The same to a time (s). Between two frames the last step is cut, so later states have the bits
+ * of a run that also stops there. */
 FIRN_API int firn_sim_advance_to_time(struct firn_sim *sim, double time, struct firn_error *err);
 
-/* Collective. Steps to the scene's end, or until the run is asked to stop (firn_sim_info.stopping). */
+/* Collective. Steps to the scene's end, or until a stop is requested (firn_sim_info.stopping). */
 FIRN_API int firn_sim_advance_to_end(struct firn_sim *sim, struct firn_error *err);
 
-/* Collective. Writes the state as <output>/frames/frame_<frame>.h5, complete or not at all, and renews the
- * XDMF series. FIRN_STATUS_INPUT between two frames, after which the simulation may go on. Replaces a file of
+/* Collective. Writes the state as <output>/frames/frame_<frame>.h5, complete or not at all, and updates the
+ * XDMF series. FIRN_STATUS_INPUT between two frames; the simulation may then continue. Replaces a file of
  * that name. A run that writes does this by itself. */
 FIRN_API int firn_sim_write_frame(struct firn_sim *sim, struct firn_error *err);
 
-/* Collective. A checkpoint of the state, in a run that writes; FIRN_STATUS_INPUT in others. A hook asks for
- * one: it is written behind the step, after the hook `after`. */
+/* Collective. A checkpoint of the state, in a run that writes; FIRN_STATUS_INPUT in others. If a hook calls
+ * this, the checkpoint is written at the end of the step, after the hook `after`. */
 FIRN_API int firn_sim_write_checkpoint(struct firn_sim *sim, struct firn_error *err);
 
-/* Not collective: any rank, also from a signal handler. The simulation stops after the step that is running,
- * or the next one, on all ranks: with a checkpoint if it writes, and firn_sim_info.stopping set. */
+/* Not collective: any rank may call it, also from a signal handler. The simulation stops on all ranks after
+ * the step that is running, or the next one. It writes a checkpoint if it writes, and sets
+ * firn_sim_info.stopping. */
 FIRN_API void firn_sim_stop(struct firn_sim *sim);
 
 /* The same on all ranks. */
@@ -214,7 +216,7 @@ struct firn_sim_info {
   int64_t iterations; /* of the solver, in all */
   double max_speed;   /* m/s, of any particle */
   int over;           /* 1 at the scene's end */
-  int stopping;       /* 1 once the run was asked to stop */
+  int stopping;       /* 1 after a stop was requested */
   int threads;        /* of this rank */
 };
 
@@ -223,20 +225,21 @@ FIRN_API void firn_sim_get_info(const struct firn_sim *sim, struct firn_sim_info
 
 /* --- between steps ------------------------------------------------------------------------------------ */
 
-/* Called on all ranks before and after each step (NULL: not). Both may read everything, move bodies, and
- * change and commit particles, but not step. Other than 0: the step returns FIRN_STATUS_STOPPED, on all ranks
- * if on one, and the simulation may go on; what is due behind the step is written before that. What `before`
- * changes is changed again after a restart, so it must follow from the state; what `after` changes is part of
- * the next checkpoint. */
+/* Called on all ranks before and after each step (NULL: not called). Both may read everything, move bodies,
+ * and change and commit particles, but not step. If a hook returns other than 0 on any rank, the step returns
+ * FIRN_STATUS_STOPPED on all ranks, after it has written what is due; the simulation may then continue.
+ * Changes by `before` are made again after a restart, so they must follow from the state. Changes by `after`
+ * are part of the next checkpoint. */
 typedef int firn_hook(void *context, struct firn_sim *sim);
 FIRN_API void firn_sim_set_hooks(struct firn_sim *sim, firn_hook *before, firn_hook *after, void *context);
 
-/* Accelerations (m/s^2) beside gravity, at `count` points with components x[0], x[1], x[2]; a[] is zero and
- * to be filled in. On nodes they act as gravity does and id is NULL; on particles they change velocities by
- * a * step before each step. A rank asks for its own points, in any number of calls, and for those that it
- * shares with a neighbour. The bits do not depend on ranks if a follows from x, id and time alone. Not with
- * output.budget, which does not know their work: FIRN_STATUS_INPUT. NULL: none. Same calls on all ranks. If a
- * rank gives what is not a number of at most 1e15, the step is FIRN_STATUS_INPUT on all ranks. */
+/* Accelerations (m/s^2) in addition to gravity, at `count` points with components x[0], x[1], x[2]. The
+ * function fills in a[], which is zero. On nodes they act as gravity does, and id is NULL. On particles they
+ * change velocities by a * step before each step. A rank gets its own points, in any number of calls, and
+ * those that it shares with a neighbour. The bits do not depend on ranks if a follows from x, id and time
+ * alone. Not allowed with output.budget, which does not count their work: FIRN_STATUS_INPUT. NULL: none. Same
+ * calls on all ranks. If a rank gives a value that is not finite or above 1e15, the step is FIRN_STATUS_INPUT
+ * on all ranks. */
 typedef void firn_acceleration(void *context, double time, int64_t count, const double *const x[3],
                                const uint64_t *id, double *const a[3]);
 FIRN_API int firn_sim_accelerate_nodes(struct firn_sim *sim, firn_acceleration *give, void *context,
@@ -247,7 +250,7 @@ FIRN_API int firn_sim_accelerate_particles(struct firn_sim *sim, firn_accelerati
 /* --- bodies ------------------------------------------------------------------------------------------- */
 
 struct firn_body {
-  int present;                 /* 1: it is there at this time; else the rest is 0 */
+  int present;                 /* 1: it exists at this time; else the rest is 0 */
   double origin[3];            /* m, where its pivot is */
   double turn[9];              /* rotation since time 0, by rows */
   double velocity[3], spin[3]; /* m/s of the pivot, rad/s */
@@ -264,17 +267,17 @@ FIRN_API int firn_sim_find_body(const struct firn_sim *sim, const char *name);
 FIRN_API int firn_sim_get_body(const struct firn_sim *sim, int body, struct firn_body *out,
                                struct firn_error *err);
 
-/* Same call with the same numbers on all ranks. From now on the body moves from where it is with this
- * velocity (m/s, of its pivot) and spin (rad/s), until it is set again; the scene's motion ends. Checkpoints
- * keep it. Not for the body that a window follows. After a failure the simulation may go on. */
+/* Same call with the same numbers on all ranks. The body then moves from its present place with this velocity
+ * (m/s, of its pivot) and spin (rad/s) until the next call; the scene's motion ends. Checkpoints keep this.
+ * Not allowed for the body that a window follows. After a failure the simulation may continue. */
 FIRN_API int firn_sim_move_body(struct firn_sim *sim, int body, const double velocity[3],
                                 const double spin[3], struct firn_error *err);
 
 /* --- particles ---------------------------------------------------------------------------------------- */
 
-/* This rank's particles, one array per component (tensors row-major). The arrays are the simulation's own:
- * read-only, and gone with the next step, advance, write, add, remove, commit or destroy. Their order is
- * (cell, id); which rank holds a particle may change with every step, its id never does. */
+/* This rank's particles, one array per component (tensors row-major). The arrays belong to the simulation:
+ * they are read-only, and invalid after the next step, advance, write, add, remove, commit or destroy. Their
+ * order is (cell, id). The rank that holds a particle may change with every step; its id never does. */
 struct firn_particles {
   int64_t count; /* on this rank; may be 0 */
   const uint64_t *id;
@@ -292,8 +295,8 @@ FIRN_API void firn_sim_get_particles(const struct firn_sim *sim, struct firn_par
 
 enum firn_type { FIRN_TYPE_F64, FIRN_TYPE_U64, FIRN_TYPE_U32 };
 
-/* One field of this rank's particles, under the name that files have for it (docs/file-format.md): id,
- * position, velocity, mass, volume, FE, JP, and whatever else the scene's particles carry. */
+/* One field of this rank's particles, under its name in files (docs/file-format.md): id, position, velocity,
+ * mass, volume, FE, JP, and all others that the scene's particles have. */
 struct firn_field {
   const char *name, *unit;
   int type;             /* enum firn_type */
@@ -309,15 +312,17 @@ FIRN_API int firn_sim_get_field(const struct firn_sim *sim, int k, struct firn_f
 FIRN_API int firn_sim_find_field(const struct firn_sim *sim, const char *name, struct firn_field *out,
                                  struct firn_error *err);
 
-/* Collective. Changes are made in any number of calls, then committed: that checks the whole, brings
- * particles to their ranks and into order. A step before the commit is FIRN_STATUS_INPUT.
+/* Collective. Changes are made in any number of calls and then committed. The commit checks the whole, and
+ * brings particles to their ranks and into order. A step before the commit is FIRN_STATUS_INPUT.
  *
- * write: a field (not id) of all particles of this rank, in their order, count x components. add: `count` new
- * particles of this rank (which may be 0), with `columns` fields by name, likewise; position and mass are
- * needed. Without `id` they get ids that none has had, rank by rank; given ids must be free and below 2^52,
- * and a window's snow has all of its ids from the start. remove: those of this rank whose flag is not 0;
- * flags are of the particles that were there before add. Values that cannot be are FIRN_STATUS_INPUT; if
- * write, add or remove fails the simulation may go on as it was. */
+ * write: a field (not id) of all particles of this rank, in their order, count x components.
+ * add: `count` new particles of this rank (which may be 0), with `columns` fields by name, in the same
+ * layout. position and mass are required. Without `id` they get new ids, rank by rank. Given ids must be
+ * unused and below 2^52; the snow of a window has all of its ids from the start. remove: the particles of
+ * this rank whose flag is not 0. There is one flag for each particle that existed before add.
+ *
+ * Impossible values are FIRN_STATUS_INPUT. If write, add or remove fails, the simulation is unchanged and may
+ * continue. */
 FIRN_API int firn_sim_write(struct firn_sim *sim, const char *field, const void *values,
                             struct firn_error *err);
 FIRN_API int firn_sim_add(struct firn_sim *sim, int64_t count, int columns, const char *const *fields,
@@ -325,9 +330,8 @@ FIRN_API int firn_sim_add(struct firn_sim *sim, int64_t count, int columns, cons
 FIRN_API int firn_sim_remove(struct firn_sim *sim, const unsigned char *flags, struct firn_error *err);
 FIRN_API int firn_sim_commit(struct firn_sim *sim, struct firn_error *err);
 
-/* Collective. The snow as the grid sees it: density (kg/m^3) and velocity (m/s, three per point) at `count`
- * points, the same three coordinates per point on all ranks; 0 where there is no snow. Every rank gets all
- * values. */
+/* Collective. Density (kg/m^3) and velocity (m/s, three per point) on the grid, at `count` points with three
+ * coordinates each, the same on all ranks. Points without snow give 0. Every rank gets all values. */
 FIRN_API int firn_sim_sample(struct firn_sim *sim, int64_t count, const double *points, double *density,
                              double *velocity, struct firn_error *err);
 

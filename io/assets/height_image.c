@@ -56,8 +56,8 @@ static int prepare(struct decoder *d, int *depth)
     return -1;
   }
   if (d->width < 2 || d->height < 2 || d->width > MOST_PIXELS || d->height > MOST_PIXELS) {
-    snprintf(d->reason, sizeof d->reason, "%lld x %lld pixels; expected 2 to %d a side", (long long)d->width,
-             (long long)d->height, MOST_PIXELS);
+    snprintf(d->reason, sizeof d->reason, "%lld x %lld pixels; expected 2 to %d per side",
+             (long long)d->width, (long long)d->height, MOST_PIXELS);
     return -1;
   }
   if (png_get_bit_depth(d->png, d->info) < 8) png_set_expand_gray_1_2_4_to_8(d->png);

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double most_samples = 5e8; /* 8 GB a key */
+static const double most_samples = 5e8; /* 8 GB per key */
 
 /* What fills planes [from, to) of a key. */
 typedef void fill_planes(const void *context, const struct sdf *plan, int64_t from, int64_t to, float *phi,

@@ -10,7 +10,7 @@
 struct mesh_sequence {
   char *const *path;
   int count;
-  double rate;    /* meshes a second; the first is at time 0 */
+  double rate;    /* meshes per second; the first is at time 0 */
   double spacing; /* m */
   double scale;   /* m a unit of the files */
 };

@@ -16,7 +16,7 @@
 
 struct any_file_field {
   char name[64];
-  char unit[32]; /* empty where the file has none */
+  char unit[32]; /* empty if the file has none */
   bool real;
   bool is_signed; /* integers only */
   int bytes;      /* of an element in the file */
@@ -41,7 +41,7 @@ struct any_file {
 int any_file_open(struct any_file **out, const char *path, bool check, struct error *err);
 void any_file_close(struct any_file **state);
 
-/* NULL where the file has no such field. */
+/* NULL if the file has no such field. */
 const struct any_file_field *any_file_find(const struct any_file *state, const char *name);
 
 /* All rows as elements of memory_type (HDF5 converts), into a block for mem_free(). */

@@ -15,7 +15,7 @@
 /* False when HDF5 fails. */
 bool frame_put_contacts(hid_t file, const struct scene *scene, const struct contact_table *table);
 
-/* Rows of the group in an open frame; 0 where there is none. */
+/* Rows of the group in an open frame; 0 if there is none. */
 int64_t frame_count_contacts(hid_t file);
 
 /* Column k of the file at path, as doubles for mem_free(), and its name. */

@@ -179,7 +179,7 @@ static void derive_plastic_volume(const struct frame_state *state, const int32_t
   for (int l = 0; l < LANES; l++) rows[l][0] = jp[l];
 }
 
-/* A liquid has its pressure alone, and none where it has gaps. */
+/* A liquid has its pressure alone, and none if it has gaps. */
 static void put_pressure(const struct heat_law *heat, double j, double row[9])
 {
   const double pressure = j < 1.0 ? heat->lambda_liquid * (1.0 - j) : 0.0;

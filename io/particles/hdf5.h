@@ -33,7 +33,7 @@ int hdf5_trial(const char *path, struct error *err);
 /* Opens an object of this very file: links to other files are not followed. Closed with H5Oclose(). */
 hid_t hdf5_object_open(hid_t group, const char *name);
 
-/* Closes a file that was written. False where the system does not let HDF5 write the rest: the process can go
+/* Closes a file that was written. False if the system does not let HDF5 write the rest: the process can go
  * on and end all the same. */
 bool hdf5_close_written(hid_t file);
 
@@ -56,7 +56,7 @@ bool hdf5_put_f64(hid_t object, const char *name, double value);
 bool hdf5_put_i64(hid_t object, const char *name, int64_t value);
 bool hdf5_put_u64(hid_t object, const char *name, uint64_t value);
 
-/* A text attribute, to be freed with mem_free(); NULL where there is none. */
+/* A text attribute, to be freed with mem_free(); NULL if there is none. */
 char *hdf5_get_text(hid_t object, const char *name);
 
 /* Numeric scalar attributes; false and *value untouched where there is none. */

@@ -46,7 +46,7 @@ struct writer_plan {
   bool (*describe)(hid_t file, const void *context);
   const void *context;
   const struct scene_writing *way; /* NULL: the default */
-  const struct fence *fence; /* rank 0: asked before anything appears; NULL where nobody else could write */
+  const struct fence *fence; /* rank 0: asked before anything appears; NULL if nobody else could write */
 };
 
 /* Collective: all ranks return the same code. On success the file is on the disk under its name; otherwise

@@ -1,6 +1,6 @@
 /* The series: one small XML file that lists the frames for ParaView, with paths relative to itself.
  *
- * It is made anew from the files that are there, so it is right after a restart, after frames were deleted,
+ * It is made again from the files that are there, so it is right after a restart, after frames were deleted,
  * and however the fields changed in between. That opens every frame once (about 0.2 ms each on a local disk).
  * A frame that cannot be read is left out with a warning; so is one without particles, silently, since there
  * is nothing to show. */
@@ -91,7 +91,7 @@ static void put_frame(FILE *out, FILE *contacts, const char *folder, const char 
   struct any_file *state = NULL;
   char *path = file_join(folder, name);
   if (any_file_open(&state, path, false, &err) != FIRN_OK)
-    log_warn("left out of the series: %s", err.text);
+    log_warn("left out of the XDMF series: %s", err.text);
   else if (state->count > 0)
     put_grid(out, name, state);
   if (state && frame_count_contacts(state->file) > 0) put_contacts(contacts, name, state);

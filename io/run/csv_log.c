@@ -25,10 +25,10 @@ static void report(struct csv_log *log, int reason)
 {
   if (log->failed) return;
   log->failed = true;
-  log_warn("cannot write %s: %s; the run goes on without it", log->path, strerror(reason));
+  log_warn("cannot write %s: %s; the run continues without it", log->path, strerror(reason));
 }
 
-/* The first line of a file, for free(); NULL where there is none. *more: something follows. */
+/* The first line of a file, for free(); NULL if there is none. *more: something follows. */
 static char *first_line(const char *path, bool *more)
 {
   char *line = NULL;
@@ -100,7 +100,7 @@ struct join {
   const struct csv_start *start;
   struct fields old, new; /* columns of the file, and those of this run */
   int *from;              /* for each of the new ones, the place in the file, or -1 */
-  bool *ends;             /* for each of the old ones: no new one goes on with it, */
+  bool *ends;             /* for each of the old ones: no new one continues with it, */
   bool *used;             /* and some line has a value there */
   bool same;              /* lines stay as they are */
   struct fields row;      /* of the line that is looked at */
@@ -220,8 +220,8 @@ static void tell(const struct join *j, const char *path, int ended)
   int begun = 0;
   for (int k = 0; k < j->new.count; k++) begun += j->from[k] < 0;
   if (begun || ended)
-    log_info("%s: from step %" PRId64 " on, %d columns begin and %d end; where there is no value it has nan",
-             path, j->start->step, begun, ended);
+    log_info("%s: at step %" PRId64 ", %d columns begin and %d end; missing values are nan", path,
+             j->start->step, begun, ended);
   if (j->bad)
     log_warn("%s: %" PRId64 " lines are damaged and are left out, the first is line %" PRId64, path, j->bad,
              j->first_bad);
@@ -267,7 +267,7 @@ static int open_stream(struct csv_log *log, const struct fence *fence, struct er
     unlink(temp);
   if (!code && found < log->start->expected)
     log_warn("%s lacks %" PRId64 " of the %" PRId64 " rows before step %" PRId64
-             ": the run goes on without them",
+             ": the run continues without them",
              log->path, log->start->expected - found, log->start->expected, log->start->before);
   if (earlier) fclose(earlier);
   free(header);

@@ -1,9 +1,9 @@
 /* A table of numbers that grows with a run: <output>/history.csv and <output>/probes.csv. A header line, then
  * lines whose first column is the step.
  *
- * A run that goes on from a checkpoint goes on with its file, without the lines that will come again, also if
- * the scene asks for other columns by now: lines are measurements, and none is lost. Lines
- * are flushed once a second rather than each: a step may take a millisecond, and a reader who looks on wants
+ * A run that continues from a checkpoint continues with its file, without the lines that will come again,
+ * also if the scene asks for other columns by now: lines are measurements, and none is lost. Lines are
+ * flushed once a second rather than each: a step may take a millisecond, and a reader who looks on wants
  * whole lines, soon. A crash loses at most the last second. Rank 0 only; nothing here calls MPI. */
 #ifndef FIRN_IO_CSV_LOG_H
 #define FIRN_IO_CSV_LOG_H
@@ -32,7 +32,7 @@ struct csv_start {
  * the file lacks have `nan` in the lines before; those that nobody writes any more stay behind all others,
  * with `nan` in the lines to come. If a column's name means something else now, the old one gets
  * `_until_<step>` behind its name. Lines that are none are left out with a warning. fence: asked before the
- * file appears; NULL where no other start could write. */
+ * file appears; NULL if no other start could write. */
 int csv_log_open(struct csv_log **out, const char *path, const struct fence *fence,
                  const struct csv_start *start, struct error *err);
 

@@ -23,7 +23,7 @@ void table_destroy(struct table **table);
  * listings do. */
 int table_write(const struct listing *listing, const char *path, const char *beginning, struct error *err);
 
-/* The column's values, or NULL where there is none of that name. */
+/* The column's values, or NULL if there is none of that name. */
 const double *table_column(const struct table *table, const char *name);
 
 #endif

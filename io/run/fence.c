@@ -35,14 +35,14 @@ static char *path_of(const char *folder, int64_t generation)
   return file_join(folder, name);
 }
 
-/* The number in a file's name; 0 where it is none of ours. */
+/* The number in a file's name; 0 if it is none of ours. */
 static int64_t number_of(const char *name)
 {
   const int64_t number = file_number(name, prefix, 6, "");
   return number > 0 ? number : 0;
 }
 
-/* The run that a file of a generation names; false where it names none. An empty one was cut short: `empty`.
+/* The run that a file of a generation names; false if it names none. An empty one was cut short: `empty`.
  */
 static bool read_file(const char *path, char run_id[RUN_ID_SIZE], bool *empty)
 {

@@ -23,11 +23,11 @@ struct fence {
 /* A new run id, from the system's random numbers. */
 void fence_new_run(char run_id[RUN_ID_SIZE]);
 
-/* The run and the generation that a folder belongs to; an empty id and 0 where there is none. */
+/* The run and the generation that a folder belongs to; an empty id and 0 if there is none. */
 void fence_look(const char *folder, char run_id[RUN_ID_SIZE], int64_t *generation);
 
 /* Makes the folder if need be and takes its next generation, which is above `above`: that of the checkpoint
- * the run goes on from, whose folder may have lost its own count. With `seen` >= 0 only if the folder's
+ * the run continues from, whose folder may have lost its own count. With `seen` >= 0 only if the folder's
  * newest generation is still that one, FIRN_ESTALE otherwise: a start that found the folder free must not
  * take it from another that came first. */
 int fence_take(struct fence **out, const char *folder, const char *run_id, int64_t above, int64_t seen,

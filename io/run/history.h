@@ -1,4 +1,4 @@
-/* The history of a run: <output>/history.csv, a header and then one line a step, for plots and for tests.
+/* The history of a run: <output>/history.csv, a header and then one line per step, for plots and for tests.
  *
  * What the simulation computed stands first, with 17 digits, and is the same text on any number of ranks;
  * what the machine did (imbalance, seconds) stands last. Rank 0 only; nothing here calls MPI. */
@@ -63,10 +63,10 @@ struct history_columns {
 
 struct history;
 
-/* Makes the folder and goes on with the history that is there, without the rows of `step` and later, which
+/* Makes the folder and continues with the history that is there, without the rows of `step` and later, which
  * will come again; columns may have changed (csv_log.h). `expected` rows should be there, 0 if that is not
  * known. Starts anew where there is none or step is negative. fence: asked before the file appears; NULL
- * where no other start could write. */
+ * if no other start could write. */
 int history_open(struct history **out, const char *output, const struct fence *fence,
                  const struct history_columns *columns, int64_t step, int64_t expected, struct error *err);
 

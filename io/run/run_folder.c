@@ -104,7 +104,7 @@ static char *place_path(const char *output, const struct place *place)
   return *place->folder ? file_join(output, place->folder) : mem_strdup(output);
 }
 
-/* Names that Firn gives in one place; NULL where the place cannot be read. */
+/* Names that Firn gives in one place; NULL if the place cannot be read. */
 static struct file_list *names_in(const char *folder, const struct place *place)
 {
   struct file_list *list = NULL;
@@ -133,7 +133,7 @@ static void look_into(struct run_folder *found, const char *path)
   if (!found->foreign && !was_ours(path)) found->foreign = mem_strdup(path);
 }
 
-/* The last folder of things set aside; empty where there is none. */
+/* The last folder of things set aside; empty if there is none. */
 static void find_replaced(const char *output, char found[32])
 {
   struct file_list *list = NULL;

@@ -18,8 +18,8 @@
 struct run_folder {
   int frames, checkpoints, last_good;
   bool history;
-  char replaced[32]; /* the last folder of things set aside; empty where there is none */
-  char *foreign;     /* path of a file under such a name that is not Firn's inside; NULL where none was met */
+  char replaced[32]; /* the last folder of things set aside; empty if there is none */
+  char *foreign;     /* path of a file under such a name that is not Firn's inside; NULL if none was met */
 };
 
 /* `series` is the name of the run's XDMF file. Looks into the first file of each kind only. */
@@ -31,7 +31,7 @@ void run_folder_free(struct run_folder *found);
  * starts.csv. */
 int run_folder_list(struct file_list **out, const char *output, struct error *err);
 
-/* Moves the file of that path in the folder to the folder of things set aside. FIRN_EIO where it cannot. */
+/* Moves the file of that path in the folder to the folder of things set aside. FIRN_EIO if it cannot. */
 int run_folder_set_aside(const char *output, int64_t generation, const char *name, struct error *err);
 
 /* All of a list, or none. */

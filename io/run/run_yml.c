@@ -65,7 +65,7 @@ char *run_record_command(int argc, char *const *argv)
   return text.bytes;
 }
 
-/* The list of starts as it is in the file so far; empty where there is none. */
+/* The list of starts as it is in the file so far; empty if there is none. */
 static char *old_starts(const char *path)
 {
   char *old = NULL;

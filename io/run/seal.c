@@ -52,7 +52,7 @@ static int compare_places(const void *a, const void *b)
   return left < right ? -1 : left > right;
 }
 
-/* The tables in the order of the file; false where they overlap, reach over its end or into the seal. */
+/* The tables in the order of the file; false if they overlap, reach over its end or into the seal. */
 static bool sort_places(const struct seal *seal, int64_t size, const struct seal_entry **places)
 {
   for (int k = 0; k < seal->count; k++) places[k] = &seal->entries[k];
@@ -104,7 +104,7 @@ static int hash_rest(int fd, int64_t size, const struct seal *seal, uint64_t *ha
   return reason;
 }
 
-/* The text of a seal, padded with zeros; false where it does not fit. */
+/* The text of a seal, padded with zeros; false if it does not fit. */
 static bool print_seal(const struct seal *seal, int64_t size, uint64_t rest, char block[SEAL_BYTES])
 {
   memset(block, 0, SEAL_BYTES);
@@ -202,7 +202,7 @@ static bool scan_seal(const char *text, struct seal *seal, int64_t *size, uint64
   return sscanf(text, "rest %" SCNx64, rest) == 1;
 }
 
-/* The version that a whole seal has, by its first line; 0 where its own hash, the last line, does not fit. A
+/* The version that a whole seal has, by its first line; 0 if its own hash, the last line, does not fit. A
  * flipped digit is damage and no version. */
 static int version_of(const char block[SEAL_BYTES + 1])
 {

@@ -49,8 +49,8 @@ bool seal_has_blocks(const struct seal *seal);
 /* Writes the seal of the file at path, which is complete but for its first SEAL_BYTES. */
 int seal_write(const struct seal *seal, const char *path, struct error *err);
 
-/* Reads the seal and checks everything but the rows (blocks are no rows); FIRN_EDAMAGED where the file is not
- * what it was, FIRN_EFORMAT where the seal is whole and of another version, FIRN_EIO where the system does
+/* Reads the seal and checks everything but the rows (blocks are no rows); FIRN_EDAMAGED if the file is not
+ * what it was, FIRN_EFORMAT if the seal is whole and of another version, FIRN_EIO if the system does
  * not let us read the file: then it may well be whole. */
 int seal_check(struct seal *seal, const char *path, struct error *err);
 
@@ -67,7 +67,7 @@ int seal_check_all(const char *path, struct error *err);
  * seal, or HDF5 begins where a seal would end. Files of others have no user block of SEAL_BYTES. */
 bool seal_is_there(const char *path);
 
-/* NULL where there is no such table. */
+/* NULL if there is no such table. */
 const struct seal_entry *seal_find(const struct seal *seal, const char *name);
 
 #endif

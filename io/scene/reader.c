@@ -169,7 +169,7 @@ static int fail_list(struct reader *r, const struct yaml_item *item, int count, 
   char what[96];
   return reader_fail(r, item, "expected %s, found %s%s", expected, found(item, what, sizeof what),
                      item->kind == YAML_LIST && item->count > count
-                         ? "; a comma parts two numbers: write 0.5, not 0,5"
+                         ? "; a comma separates two numbers: write 0.5, not 0,5"
                          : "");
 }
 

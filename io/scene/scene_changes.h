@@ -13,7 +13,7 @@
 
 struct scene_change {
   char *path;           /* "time.end" */
-  char *before, *after; /* values; NULL where the key was not there */
+  char *before, *after; /* values; NULL if the key was not there */
   bool safe;
 };
 

@@ -129,7 +129,7 @@ static void check_source(struct doubts *d, const struct scene_source *source)
   if (fill <= 1.05) return;
   if (isinf(fill))
     doubt(d, source->line,
-          "sources.%s: what it brings stays where it is, and gets ever denser; give it a velocity",
+          "sources.%s: its snow does not move away and becomes denser and denser; give it a velocity",
           source->name);
   else
     doubt(d, source->line,
@@ -722,7 +722,7 @@ static void check_measured(struct doubts *d, const struct body *body)
   if (crossed > 0.5)
     doubt(
         d, body->line,
-        "bodies.%s: in a step of %.2g s sound crosses %.2g cells, so the peak of an impact comes out low%s. "
+        "bodies.%s: in a step of %.2g s sound crosses %.2g cells, so the peak of an impact is too low%s. "
         "Set time.max_step to %.1g or less, or the explicit scheme (docs/accuracy.md)",
         body->name, e.step, crossed,
         body_rubs(body) && !s->whole_friction ? ", and if it is slanting, its friction by up to 30 %"

@@ -19,7 +19,7 @@ struct list {
   size_t length;
 };
 
-/* The line of a file in a list; NULL where it is not named. */
+/* The line of a file in a list; NULL if it is not named. */
 static const char *find_line(const char *text, const char *name)
 {
   const size_t length = strlen(name);

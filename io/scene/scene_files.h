@@ -1,6 +1,6 @@
 /* The files that a scene is made of, by what they hold: part of what the scene is.
  *
- * A list in text, one line a file: XXH3 of its bytes in 16 hexadecimal digits, a space, and its name as the
+ * A list in text, one line per file: XXH3 of its bytes in 16 hexadecimal digits, a space, and its name as the
  * scene gives it. It goes into the scene's hash, into frames and into checkpoints, so that a restart notices
  * a mesh that was saved again. */
 #ifndef FIRN_IO_SCENE_FILES_H

@@ -77,7 +77,8 @@ static const struct material_kind *read_kind(struct reader *r, const struct yaml
   const char *names[KINDS];
   if (!words->kinds) {
     if (yaml_find(map, "kind"))
-      reader_fail_key(r, map, "kind", "%s has no kinds; remove it, and set what shall differ", words->name);
+      reader_fail_key(r, map, "kind", "%s has no kinds; remove it, and set the parameters that differ",
+                      words->name);
     return NULL;
   }
   add_kinds(words, names, 0);

@@ -117,7 +117,7 @@ static void read_time(struct reader *r, const struct yaml_item *root, struct sce
   if (free && s->end / s->max_step > 1e12)
     reader_fail_key(r, map, "max_step", "%g s means more than 1e12 steps", s->max_step);
   if (s->cfl > 1.0)
-    reader_fail_key(r, map, "cfl", "expected at most 1: a particle may cross one cell a step");
+    reader_fail_key(r, map, "cfl", "expected at most 1: a particle may cross one cell per step");
   if (s->end * s->frame_rate > 1e7)
     reader_fail_key(r, map, "frame_rate", "%g frames are too many; expected at most 1e7",
                     s->end * s->frame_rate);

@@ -22,7 +22,7 @@ struct scene_estimate {
   bool exact;       /* no per_cell anywhere */
   double nodes;     /* active at the start, by sampling; without those of particle files */
   double bytes;     /* per rank, with an even split and the process itself */
-  /* s; infinite where nothing limits. Speeds are those at the start. */
+  /* s; infinite if nothing limits. Speeds are those at the start. */
   double advection, gravity, sound;
   bool sound_binds; /* scene_sound_binds() */
   enum sound_from sound_from;
@@ -50,8 +50,8 @@ void scene_set_sound(const struct scene *scene, double speed, struct scene_estim
 void scene_report(const struct scene *scene, const struct scene_estimate *estimate, int64_t rows, int ranks,
                   FILE *file);
 
-/* Collective, at once: an error where the scene's snow, or so many particles, cannot fit on these ranks and
- * their nodes, or where its particle files cannot be read. */
+/* Collective, at once: an error if the scene's snow, or so many particles, cannot fit on these ranks and
+ * their nodes, or if its particle files cannot be read. */
 int scene_fits(const struct comm *comm, const struct scene *scene, struct error *err);
 int scene_particles_fit(const struct comm *comm, double particles, struct error *err);
 

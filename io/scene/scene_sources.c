@@ -121,7 +121,7 @@ static void read_sink(struct reader *r, struct yaml_item *map, const struct scen
     shape_settle(&sink->shape);
 }
 
-/* The list under a key; NULL where there is none. */
+/* The list under a key; NULL if there is none. */
 static const struct yaml_item *open_list(struct reader *r, const struct yaml_item *root, const char *key,
                                          const struct scene *s)
 {

@@ -97,7 +97,7 @@ static struct yaml_item **slot_of(const struct yaml_item *map, const char *key)
   return &map->slot[at];
 }
 
-/* Enters the map's last child. A table that is half full is made anew, twice as large. */
+/* Enters the map's last child. A table that is half full is made again, twice as large. */
 static void index_last(struct yaml_item *map)
 {
   if (map->kind != YAML_MAP || (!map->slot && map->count <= FEW_KEYS)) return;
@@ -470,7 +470,7 @@ static struct yaml_item *walk(struct yaml *yaml, char *path, const struct yaml_i
     else if (at->kind == YAML_LIST && !next)
       snprintf(why, WHY, "'%s' is neither an index below %d nor a name in this list", name, at->count);
     else if (at->kind == YAML_SCALAR)
-      snprintf(why, WHY, "'%s' is asked of a plain value, which has no keys", name);
+      snprintf(why, WHY, "'%s' is a key of a plain value, which has none", name);
     else if (!next && yaml_is_null(value))
       snprintf(why, WHY, "has no effect: there is no '%s' that could be removed", name);
     else {

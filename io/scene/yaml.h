@@ -27,8 +27,7 @@ struct yaml_item {
   struct yaml_item *parent; /* NULL at the root */
   struct yaml_item **child;
   int count, capacity;
-  struct yaml_item *
-      *slot; /* maps of many keys: children by the hash of their key; NULL where there are few */
+  struct yaml_item **slot; /* maps of many keys: children by the hash of their key; NULL if there are few */
   int slot_count;
 };
 
@@ -55,7 +54,7 @@ void yaml_remove(struct yaml *yaml, const char *key);
 
 void yaml_destroy(struct yaml **yaml);
 
-/* NULL where the map (which may be NULL) has no such key. */
+/* NULL if the map (which may be NULL) has no such key. */
 struct yaml_item *yaml_find(const struct yaml_item *map, const char *key);
 
 /* A plain scalar that YAML calls null: nothing, ~ or null. */

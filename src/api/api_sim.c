@@ -67,7 +67,7 @@ int firn_sim_create(struct firn_sim **out, MPI_Comm comm, const struct firn_scen
   int code = create(sim, scene->scene, options ? options : &standard, &error);
   if (!code && sim->run->restart.complete)
     code = error_set(&error, FIRN_EINPUT,
-                     "the run in %s is finished, and no checkpoint of it is left to go on from",
+                     "the run in %s is finished, and no checkpoint of it is left to continue from",
                      scene->scene->output);
   if (code) firn_sim_destroy(out);
   return api_return(code, &error, err);

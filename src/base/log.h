@@ -44,7 +44,7 @@ struct log_pulse {
 };
 struct log_pulse log_pulse(void);
 
-/* What was asked for by name: printed at any level. */
+/* What was requested by name: printed at any level. */
 void log_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -60,7 +60,7 @@ void *mem_alloc(size_t count, size_t size)
 }
 
 /* An address for so many bytes at the same distance from a huge page's boundary as `like`: pages that move
- * there stay whole. NULL where there is none. */
+ * there stay whole. NULL if there is none. */
 static char *find_place(const char *like, size_t bytes)
 {
   char *room = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -14,7 +14,7 @@
 struct span {
   const char *name;  /* static */
   double begin, end; /* s of timer_now() */
-  int64_t value;     /* bytes sent, or the number of a step; 0 where there is nothing to say */
+  int64_t value;     /* bytes sent, or the number of a step; 0 if there is nothing to say */
 };
 
 struct track {

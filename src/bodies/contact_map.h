@@ -70,8 +70,8 @@ struct contact_table {
   int64_t count;
   double span;      /* s that forces and areas are means over */
   uint32_t *body;   /* place in the scene's list */
-  double *position; /* 3 a row: m, on the body's surface, where that is now */
-  double *force;    /* 3 a row: N, of the snow on the body */
+  double *position; /* 3 per row: m, on the body's surface, where that is now */
+  double *force;    /* 3 per row: N, of the snow on the body */
   double *area;     /* m^2; all of a body's are its area in contact */
   double *pressure; /* Pa, of the normal force, over some cells around */
 };

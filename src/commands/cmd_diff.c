@@ -109,7 +109,7 @@ static int load_ids(const struct any_file *state, uint64_t **ids, struct error *
   const struct any_file_field *field = any_file_find(state, "id");
   if (!field) return FIRN_OK;
   if (field->components != 1 || field->real)
-    return error_set(err, FIRN_EINPUT, "%s: id must be one integer a particle", state->path);
+    return error_set(err, FIRN_EINPUT, "%s: id must be one integer per particle", state->path);
   void *rows = NULL;
   const int code = any_file_load(state, field, H5T_NATIVE_UINT64, &rows, err);
   *ids = rows;

@@ -82,7 +82,7 @@ static int write_vdb(const struct options *o, const char *frame_file, const char
   double voxel = o->voxel;
   if (!(voxel > 0.0) && scene) voxel = 0.5 * scene->spacing;
   if (!code && !(voxel > 0.0))
-    code = error_set(err, FIRN_EINPUT, "%s: the frame says nothing about the grid; give --voxel", frame_file);
+    code = error_set(err, FIRN_EINPUT, "%s: the frame does not describe its grid; give --voxel", frame_file);
   if (!code) code = vdb_write(path, frame, scene, voxel, err);
   scene_destroy(&scene);
   frame_destroy(&frame);

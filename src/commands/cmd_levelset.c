@@ -55,7 +55,8 @@ static int check_options(struct options *o, struct error *err)
   if (has_suffix(first, ".yml") || has_suffix(first, ".yaml")) {
     if (o->meshes.count > 1 || o->meshes.spacing > 0.0 || o->meshes.rate > 0.0 || o->meshes.scale > 0.0)
       return error_set(err, FIRN_EINPUT,
-                       "levelset: a skeleton comes alone, and has its own spacing and rate, in metres");
+                       "levelset: give a skeleton without meshes and without --spacing, --rate and --scale: "
+                       "it has its own");
     o->skeleton = first;
     return FIRN_OK;
   }

@@ -1,4 +1,4 @@
-/* `firn model`: the time of a step on machines that one does not have at hand, or has not waited for yet. */
+/* `firn model`: the time per step on other machines and other numbers of ranks. */
 #include "base/listing.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -97,7 +97,7 @@ static int check_options(struct options *o, struct error *err)
   if (o->own.latency > 0.0 && o->link)
     return error_set(err, FIRN_EINPUT, "model: give --network, or --latency and --bandwidth, not both");
   if (o->machine && o->save)
-    return error_set(err, FIRN_EINPUT, "model: --save has nothing to save with --machine");
+    return error_set(err, FIRN_EINPUT, "model: --save and --machine exclude each other");
   if (o->machine && o->fit)
     return error_set(err, FIRN_EINPUT, "model: --fit measures, so it is not for --machine");
   if (o->own.latency > 0.0) o->link = &o->own;
@@ -173,11 +173,26 @@ static int measure(const struct comm *comm, const struct scene *scene, const str
 enum { MOST_ROWS = 256 };
 
 /* The first SHOWN go to the terminal, all to a file. */
-static const char *const columns[] = {
-    "ranks",      "threads",          "nodes",          "ms a step",       "speed-up",
-    "efficiency", "lost to layers %", "serial work %",  "exchange %",      "sums %",
-    "GB a rank",  "work ms",          "serial ms",      "exchange ms",     "sums ms",
-    "slabs",      "busy threads",     "MB sent a step", "messages a step", "sums a step"};
+static const char *const columns[] = {"ranks",
+                                      "threads",
+                                      "nodes",
+                                      "ms per step",
+                                      "speed-up",
+                                      "efficiency",
+                                      "lost to layers %",
+                                      "serial work %",
+                                      "exchange %",
+                                      "sums %",
+                                      "GB per rank",
+                                      "work ms",
+                                      "serial ms",
+                                      "exchange ms",
+                                      "sums ms",
+                                      "slabs",
+                                      "busy threads",
+                                      "MB sent per step",
+                                      "messages per step",
+                                      "sums per step"};
 enum { COLUMNS = sizeof columns / sizeof *columns, SHOWN = 11 };
 
 /* Where the difference to the ideal time goes, as parts of the step. What is left over is layers that cannot
@@ -302,7 +317,7 @@ static int draw(const struct curves *v, const struct options *o, const struct pr
            c->pipelined ? ", pipelined solve" : "");
   struct plot *plot = plot_create(title, 3);
   plot->note = mem_strdup(note);
-  struct plot_panel *step = add_panel(plot, "time of a step, ms", v);
+  struct plot_panel *step = add_panel(plot, "time per step, ms", v);
   step->log_y = true;
   plot_line(step, "predicted", v->count, v->ranks, v->step, PLOT_LINE_POINTS);
   add_ideal(step, v, v->ideal);

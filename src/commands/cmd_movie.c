@@ -1,6 +1,6 @@
 /* firn movie RUN -o OUT.mp4: the frames of a run as a film.
  *
- * Pictures are kept in a folder beside the film, one a frame, and made only where they are missing, older
+ * Pictures are kept in a folder beside the film, one per frame, and made only where they are missing, older
  * than their frame, or were made with other options: a film that was interrupted goes on where it stopped,
  * and one of a run in progress can be made again later at the price of the new frames. Previews are shared
  * out among the ranks; traced pictures are made by all ranks together. ffmpeg makes the film, where it is
@@ -102,7 +102,7 @@ static int clear_pictures(const struct film_set *set, bool known, struct error *
   return code;
 }
 
-/* Whether a text is the options of a film, one a line. */
+/* Whether a text is the options of a film, one per line. */
 static bool is_options(const char *text)
 {
   while (*text) {
@@ -303,7 +303,7 @@ static int run_ffmpeg(const struct film_set *set, const char *output, double rat
   if (!code && !failed) code = check_film(output, err);
   if (!code && !failed) code = file_commit(part, output, err);
   if (code) unlink(part);
-  if (!code && !failed) log_info("%s: %d pictures at %.4g a second", output, set->count, rate);
+  if (!code && !failed) log_info("%s: %d pictures at %.4g per second", output, set->count, rate);
   mem_free(target);
   mem_free(part);
   mem_free(temp);

@@ -26,7 +26,7 @@ static void tell(const struct picture_args *args, const struct sheet_layout *lay
 {
   const int count = args->sheet.shot.frame_count;
   const double pixels = (double)layout->panel_width * layout->panel_height * count;
-  log_info("%s: %d frame%s, %dx%d pixels, %.1f paths a pixel, mean error %.3f, grid %.1f MB, %.1f s",
+  log_info("%s: %d frame%s, %dx%d pixels, %.1f paths per pixel, mean error %.3f, grid %.1f MB, %.1f s",
            args->sheet.each ? args->sheet.each : args->sheet.output, count, count == 1 ? "" : "s",
            args->sheet.each ? layout->panel_width : layout->width,
            args->sheet.each ? layout->panel_height : layout->height, (double)report->samples / pixels,

@@ -87,7 +87,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
   if (code || o->help) return code;
   o->words = words.word;
   o->word_count = words.count;
-  if (o->word_count == 0) return error_set(err, FIRN_EINPUT, "study: what to do? see firn help study");
+  if (o->word_count == 0) return error_set(err, FIRN_EINPUT, "study: no action given; see firn help study");
   return FIRN_OK;
 }
 
@@ -174,7 +174,7 @@ static int make(const struct options *o, enum study_kind kind, struct error *err
                      study_kinds[kind]);
   const char *scene = o->words[1];
   if (kind == STUDY_SWEEP && o->word_count < 3)
-    code = error_set(err, FIRN_EINPUT, "study: sweep what? give KEY=A,B,C or a table in CSV");
+    code = error_set(err, FIRN_EINPUT, "study: nothing to sweep; give KEY=A,B,C or a table in CSV");
   else if (kind == STUDY_SWEEP)
     code = study_sweep(&s, scene, o->words + 2, o->word_count - 2, err);
   else

@@ -39,7 +39,7 @@ static const struct command commands[] = {
     {"diff", cmd_diff, "compare two frames or states, particle by particle", false},
     {"levelset", cmd_levelset, "make the keys of a body that deforms", false},
     {"study", cmd_study, "sweeps and scaling studies: many runs, one table, plots", false},
-    {"model", cmd_model, "predict the time of a step on more ranks, threads and other networks", false},
+    {"model", cmd_model, "predict the time per step on more ranks, threads and other networks", false},
     {"preview", cmd_preview, "draw frames as a quick picture or a contact sheet (PNG)", false},
     {"render", cmd_render, "trace light through the snow of frames (PNG; start with mpirun)", false},
     {"movie", cmd_movie, "make a film of the frames of a run (MP4)", false},

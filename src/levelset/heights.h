@@ -30,7 +30,7 @@ struct heights_parameters {
   uint64_t seed;
 };
 
-/* Samples a form with about this spacing (m), at most 4096 samples a side. */
+/* Samples a form with about this spacing (m), at most 4096 samples per side. */
 struct heights *heights_create(const struct heights_parameters *p, const double half[2], double spacing);
 
 /* Takes samples from the caller (copied), first row at the least z. */

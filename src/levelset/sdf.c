@@ -63,7 +63,7 @@ static double mix(double a, double b, double f)
   return a + f * (b - a);
 }
 
-/* Trilinear; `stride` floats a sample, and this is the component at `values`. */
+/* Trilinear; `stride` floats per sample, and this is the component at `values`. */
 static double interpolate(const float *values, int64_t stride, const struct place *p)
 {
   double plane[2];

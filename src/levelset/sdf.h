@@ -12,7 +12,7 @@ struct sdf {
   double lower[3];       /* m, first sample */
   double spacing;        /* m */
   const float *phi;      /* [z][y][x], m */
-  const float *velocity; /* [z][y][x][3], m/s; NULL where there is none */
+  const float *velocity; /* [z][y][x][3], m/s; NULL if there is none */
   double max_speed;      /* m/s */
 };
 

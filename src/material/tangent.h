@@ -3,7 +3,7 @@
  * For dF = g F_E and G = U^T g U it is dP F_E^T = U A U^T with
  *     A_ii = sum_j t_ij G_jj - tau_i G_ii,   A_ij = s_ij sigma_j^2 (G_ij + G_ji) - tau_j G_ji.
  * Since s_ij (sigma_i^2 - sigma_j^2) = tau_i - tau_j, the factor of G_ji in A_ij is that of G_ij in A_ji: the
- * tangent is symmetric, and 24 numbers a particle hold it. */
+ * tangent is symmetric, and 24 numbers per particle hold it. */
 #ifndef FIRN_MATERIAL_TANGENT_H
 #define FIRN_MATERIAL_TANGENT_H
 

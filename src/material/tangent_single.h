@@ -56,7 +56,7 @@ static inline void single_snow_apply(const vf v[6], vf mu, vf bulk, vf pressure,
     }
 }
 
-/* As tangent_apply(), in the principal axes; d and pair (three a row) as in struct tangent. */
+/* As tangent_apply(), in the principal axes; d and pair (three per row) as in struct tangent. */
 static inline void single_general_local(const vf d[6], const vf pair[9], const vf g[9], vf out[9])
 {
   const vf x = g[0], y = g[4], z = g[8];

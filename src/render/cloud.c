@@ -73,7 +73,7 @@ static uint64_t slot(const struct cells *cells, int64_t i, int64_t j, int64_t k)
          cells->mask;
 }
 
-/* Cell coordinates of x plus an offset in cells; false where they are beyond counting. */
+/* Cell coordinates of x plus an offset in cells; false if they are beyond counting. */
 static bool cell_of(const struct cells *cells, const float *x, double offset, int64_t out[3])
 {
   for (int d = 0; d < 3; d++) {

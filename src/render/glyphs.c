@@ -1,5 +1,5 @@
-/* The label font: 5x7 pixels a character, one byte a row, bit 4 leftmost. Drawn for Firn; only what labels
- * use. */
+/* The label font: 5x7 pixels per character, one byte per row, bit 4 leftmost. Drawn for Firn; only what
+ * labels use. */
 #include "render/image.h"
 
 #include <string.h>

@@ -107,7 +107,7 @@ static void encoder_warned(png_structp png, png_const_charp message)
   (void)message;
 }
 
-/* A row as the file wants it: `row` has room for 4 bytes a pixel. */
+/* A row as the file wants it: `row` has room for 4 bytes per pixel. */
 static const uint8_t *row_of(const struct image *image, int y, uint8_t *row)
 {
   if (!image->alpha) return pixel(image, 0, y);

@@ -12,8 +12,8 @@
 
 struct image {
   int width, height; /* pixels */
-  uint8_t *rgb;      /* 3 bytes a pixel */
-  uint8_t *alpha;    /* 1 byte a pixel; NULL: opaque */
+  uint8_t *rgb;      /* 3 bytes per pixel */
+  uint8_t *alpha;    /* 1 byte per pixel; NULL: opaque */
 };
 
 struct image *image_create(int width, int height); /* black */
@@ -42,7 +42,7 @@ int image_encode_png(const struct image *image, uint8_t **bytes, size_t *size, s
 /* Appears under its name only when complete; replaces nothing but a PNG picture. */
 int image_write_png(const struct image *image, const char *path, struct error *err);
 
-/* An error where something else is at the path. */
+/* An error if something else is at the path. */
 int image_check_path(const char *path, struct error *err);
 
 #endif

@@ -90,7 +90,7 @@ static bool clip_to_bounds(const struct shape *shape, const double origin[3], co
   *to = 1e4;
   if (!shape_bounds(shape, lower, upper)) return true;
   for (int d = 0; d < 3; d++) {
-    const double inverse = 1.0 / unit[d]; /* infinite where the ray runs along the face: fmin and fmax cope */
+    const double inverse = 1.0 / unit[d]; /* infinite if the ray runs along the face: fmin and fmax cope */
     const double a = (lower[d] - origin[d]) * inverse, b = (upper[d] - origin[d]) * inverse;
     *from = fmax(*from, fmin(a, b));
     *to = fmin(*to, fmax(a, b));

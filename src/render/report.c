@@ -234,7 +234,7 @@ static void put_history_numbers(struct text *t, const struct subject *s)
   row_of(t, "iterations per step", "%.2f", sum_of(s, "iterations") / solves);
   row_of(t, "wall time of the steps", seconds < 120.0 ? "%.1f s" : "%.0f s (%.1f min)", seconds,
          seconds / 60.0);
-  row_of(t, "speed", "%.3g million particle-steps a second", 1e-6 * particle_steps / fmax(seconds, 1e-9));
+  row_of(t, "speed", "%.3g million particle-steps per second", 1e-6 * particle_steps / fmax(seconds, 1e-9));
   row_of(t, "mean imbalance", "%.3f", sum_of(s, "imbalance") / solves);
   if (mass) row_of(t, "mass", "%.6g kg at first, %.6g kg now", mass[0], mass[last]);
   if (kinetic && elastic && potential)

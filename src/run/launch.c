@@ -66,7 +66,7 @@ int launch_threads(int asked)
   if (!count)
     log_warn("OMP_NUM_THREADS is \"%s\", not a number from 1 to %d: ignored", variable, MAX_THREADS);
   else
-    log_info("OMP_NUM_THREADS asks for %d thread%s a rank", count, count == 1 ? "" : "s");
+    log_info("OMP_NUM_THREADS asks for %d thread%s per rank", count, count == 1 ? "" : "s");
   return count;
 }
 

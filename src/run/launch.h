@@ -24,11 +24,11 @@ int launch_add_override(struct launch_options *options, const char *assignment, 
 /* --output FOLDER: the override of output.folder, whatever the path holds but a line break. */
 int launch_set_output(struct launch_options *options, const char *folder, struct error *err);
 
-/* Collective. An instruction set that was asked for (ISA_COUNT: none was) and that some rank cannot run is an
+/* Collective. An instruction set that was requested (ISA_COUNT: none was) and that some rank cannot run is an
  * error. */
 int launch_check_isa(const struct comm *comm, enum isa wanted, struct error *err);
 
-/* Threads of a rank: what was asked for, or what OMP_NUM_THREADS says (of a list, the first: there is one
+/* Threads of a rank: what was requested, or what OMP_NUM_THREADS says (of a list, the first: there is one
  * level), or 0 for neither. */
 int launch_threads(int asked);
 

@@ -18,7 +18,7 @@ struct pace {
   double last;     /* when the last one was tried, s of timer_now() as all times here */
   double polled;   /* when pace_poll() was last asked */
   double longest;  /* s between two polls at most */
-  double deadline; /* when the job will be ended; infinite where nobody says */
+  double deadline; /* when the job will be ended; infinite if nobody says */
   int failures;    /* writes in a row */
 };
 
@@ -39,7 +39,7 @@ bool pace_is_late(const struct pace *pace, double now);
 enum request pace_poll(struct pace *pace, double now);
 
 /* Whether the scene asks for one after a step that went from `before` to `step` (in halves it counts as
- * several, and may pass the number that was asked for), or at this frame. The same on all ranks. */
+ * several, and may pass the number that was requested), or at this frame. The same on all ranks. */
 bool pace_is_due(const struct scene_checkpoint *rules, int64_t before, int64_t step, int64_t frame,
                  bool on_frame);
 

@@ -82,7 +82,7 @@ static int compare_scenes(const struct scene *scene, const struct origin *from, 
     code = error_set(
         err, FIRN_EINPUT,
         "%s: %d key%s changed since %s was written that the snow depends on, the first is %s (%s -> "
-        "%s); change back, or go on with --force",
+        "%s); change back, or continue with --force",
         scene->path, unsafe, unsafe > 1 ? "s" : "", from->path, worst->path, or_nothing(worst->before),
         or_nothing(worst->after));
   scene_changes_destroy(&changes);
@@ -102,11 +102,10 @@ static int forbid_going_back(const struct scene *scene, const struct checkpoint 
   int code = checkpoint_list_create(&list, scene->output, owner, false, err);
   if (!code && list->count > 0) checkpoint_open(&newest, list->paths[0], NULL);
   if (newest && newest->step > from->step)
-    code = error_set(
-        err, FIRN_EINPUT,
-        "%s is not the newest checkpoint of the run in %s (%s is, at step %lld): go on with --restart auto, "
-        "choose another folder with --output, or go back with --force",
-        path, scene->output, list->paths[0], (long long)newest->step);
+    code = error_set(err, FIRN_EINPUT,
+                     "%s is not the newest checkpoint of the run in %s (%s is, at step %lld): continue it "
+                     "with --restart auto, choose another folder with --output, or go back with --force",
+                     path, scene->output, list->paths[0], (long long)newest->step);
   checkpoint_destroy(&newest);
   checkpoint_list_destroy(&list);
   return code;
@@ -123,11 +122,11 @@ static int check_way_on(const struct scene *scene, const struct checkpoint *from
   return error_set(
       err, FIRN_EDAMAGED,
       "%s is the end of a run to %.9g s, between two frames, where its last step was cut short: "
-      "a longer run goes on from the checkpoint before it (--restart auto), or from here with --force",
+      "to extend the run, continue from the checkpoint before it (--restart auto), or from here with --force",
       path, from->time);
 }
 
-/* One checkpoint, on all ranks. FIRN_EDAMAGED where the one before may do. */
+/* One checkpoint, on all ranks. FIRN_EDAMAGED if the one before may do. */
 static int try_checkpoint(struct sim **out, struct restart *restart, const struct comm *comm,
                           const struct scene *scene, const struct restart_options *options, const char *path,
                           struct error *err)
@@ -158,7 +157,7 @@ static int try_checkpoint(struct sim **out, struct restart *restart, const struc
                                 .history_rows = from->history_rows,
                                 .probe_rows = from->probe_rows};
     snprintf(restart->run_id, sizeof restart->run_id, "%s", from->run_id);
-    log_info("going on from %s: step %lld, %.9g s, frame %lld", path, (long long)from->step, from->time,
+    log_info("continuing from %s: step %lld, %.9g s, frame %lld", path, (long long)from->step, from->time,
              (long long)from->frame);
   }
   checkpoint_destroy(&from);
@@ -173,8 +172,9 @@ static char *share_path(const struct comm *comm, const struct checkpoint_list *l
   return path;
 }
 
-/* Rank 0: the checkpoints that the run of this folder may go on from. That one is of another format version,
- * or that none is left and one could not be read, is an error: the work must not begin again because of it.
+/* Rank 0: the checkpoints that the run of this folder may continue from. That one is of another format
+ * version, or that none is left and one could not be read, is an error: the work must not begin again because
+ * of it.
  */
 static int list_checkpoints(struct checkpoint_list **list, const struct scene *scene, bool force,
                             struct error *err)
@@ -189,17 +189,16 @@ static int list_checkpoints(struct checkpoint_list **list, const struct scene *s
     code = trouble->code;
     *err = *trouble;
   }
-  if (code) return error_prefix(err, "cannot tell where the run in %s stands", scene->output);
+  if (code) return error_prefix(err, "cannot read the state of the run in %s", scene->output);
   if ((*list)->count == 0 && (*list)->strangers > 0 && !force)
-    code = error_set(
-        err, FIRN_EINPUT,
-        "%s holds checkpoints of another run only: go on from one with --restart FILE and another --output, "
-        "or start over with --force",
-        scene->output);
+    code = error_set(err, FIRN_EINPUT,
+                     "%s holds checkpoints of another run only: continue one of them with --restart FILE and "
+                     "another --output, or start over with --force",
+                     scene->output);
   return code;
 }
 
-/* The newest intact checkpoint of the output folder; *out stays NULL where there is none. */
+/* The newest intact checkpoint of the output folder; *out stays NULL if there is none. */
 static int try_folder(struct sim **out, struct restart *restart, const struct comm *comm,
                       const struct scene *scene, const struct restart_options *options, struct error *err)
 {
@@ -234,11 +233,10 @@ static int refuse(const char *output, const struct checkpoint_list *list, const 
   if (list->count > 0) checkpoint_open(&newest, list->paths[0], NULL);
   const struct error *trouble = &list->trouble;
   if (newest && !newest->finished)
-    error_set(
-        err, FIRN_EINPUT,
-        "%s holds a run that is not finished (%s: step %lld, %.6g s): go on with --restart auto, start over "
-        "with --force, or choose another folder with --output",
-        output, list->paths[0], (long long)newest->step, newest->time);
+    error_set(err, FIRN_EINPUT,
+              "%s holds a run that is not finished (%s: step %lld, %.6g s): continue it with --restart auto, "
+              "start over with --force, or choose another folder with --output",
+              output, list->paths[0], (long long)newest->step, newest->time);
   else if (newest)
     error_set(
         err, FIRN_EINPUT,
@@ -246,7 +244,7 @@ static int refuse(const char *output, const struct checkpoint_list *list, const 
         "folder with --output, or make it longer with --restart auto",
         output, found->frames, list->paths[0], (long long)newest->step, newest->time);
   else if (trouble->code == FIRN_EFORMAT)
-    error_set(err, FIRN_EINPUT, "%s holds a run of another Firn: %s; go on with that one, %s", output,
+    error_set(err, FIRN_EINPUT, "%s holds a run of another Firn: %s; continue with that version, %s", output,
               trouble->text, ways);
   else if (list->left_out > 0)
     error_set(err, FIRN_EINPUT,
@@ -254,14 +252,13 @@ static int refuse(const char *output, const struct checkpoint_list *list, const 
               "auto, %s",
               output, trouble->text, ways);
   else if (found->foreign)
-    error_set(
-        err, FIRN_EINPUT,
-        "%s is in the way and is not Firn's: choose another folder with --output, or have it set aside with "
-        "--force",
-        found->foreign);
+    error_set(err, FIRN_EINPUT,
+              "%s was not written by Firn: choose another folder with --output, or set it aside with --force",
+              found->foreign);
   else if (found->frames || found->history || found->last_good)
-    error_set(err, FIRN_EINPUT, "%s holds a run (%d frames, no checkpoint): go on with --restart auto, %s",
-              output, found->frames, ways);
+    error_set(err, FIRN_EINPUT,
+              "%s holds a run (%d frames, no checkpoint): continue it with --restart auto, %s", output,
+              found->frames, ways);
   else
     error_set(err, FIRN_EINPUT, "%s/%s holds a run that was set aside: move it elsewhere, %s", output,
               found->replaced, ways);
@@ -286,7 +283,8 @@ static int protect(const struct scene *scene, struct error *err)
   return code;
 }
 
-/* Rank 0: frames without a checkpoint to go on from. Whether they are of this scene, as far as they tell. */
+/* Rank 0: frames without a checkpoint to continue from. Whether they are of this scene, as far as they tell.
+ */
 static int compare_frames(const struct scene *scene, bool force, bool *other, struct error *err)
 {
   struct file_list *names = NULL;
@@ -352,7 +350,7 @@ static bool has_last_frame(const struct scene *scene)
   return same;
 }
 
-/* Rank 0: no checkpoint to go on from with --restart auto. It is still the run of the folder if its frames
+/* Rank 0: no checkpoint to continue from with --restart auto. It is still the run of the folder if its frames
  * are of this scene; they stay until they are written again. A run that was too short for a checkpoint may be
  * complete. */
 static int begin_again(const struct scene *scene, bool force, struct restart *restart, struct error *err)

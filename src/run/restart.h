@@ -24,7 +24,7 @@ struct restart {
   bool continues;           /* in the folder of its own run: what is there stays */
   bool finished;            /* nothing is left to do unless the scene's end was moved */
   bool complete;            /* nothing is left to do; there is no checkpoint, and no simulation was made */
-  char run_id[RUN_ID_SIZE]; /* of the run that goes on, or a new one */
+  char run_id[RUN_ID_SIZE]; /* of the run that continues, or a new one */
   int64_t step, frame;      /* of the checkpoint; 0 and -1 without */
   int64_t generation;       /* of the start that wrote it; 0 without */
   int64_t history_rows, probe_rows; /* that should be there; 0: not known */

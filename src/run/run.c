@@ -213,10 +213,10 @@ static int check_more(const struct run *run, struct error *err)
                      (long long)run->sim->clock.step);
   if (run->restart.complete || run->done || (run->options.writes && sim_is_over(run->sim)))
     return error_set(err, FIRN_EINPUT,
-                     "the run in %s has reached the end of its scene, %.9g s; a larger time.end goes on",
+                     "the run in %s has reached the end of its scene, %.9g s; a larger time.end extends it",
                      run->scene->output, scene_end_time(run->scene));
   if (run->leaving)
-    return error_set(err, FIRN_ESTOPPED, "the run was stopped by %s at step %lld; restart it to go on",
+    return error_set(err, FIRN_ESTOPPED, "the run was stopped by %s at step %lld; restart it to continue",
                      request_name(run->leaving), (long long)run->sim->clock.step);
   return FIRN_OK;
 }

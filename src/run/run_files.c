@@ -472,7 +472,7 @@ int run_write_checkpoint(struct run *run, bool finished, struct error *err)
   if (run->pace.failures >= rules->failures)
     return error_prefix(err, "giving up after %d checkpoints in a row that could not be written",
                         run->pace.failures);
-  log_warn("%s; the run goes on and tries again at the next interval (%d of %d)", err->text,
+  log_warn("%s; the run continues and tries again at the next interval (%d of %d)", err->text,
            run->pace.failures, rules->failures);
   return FIRN_OK;
 }

@@ -31,18 +31,17 @@ void run_log_idle(const struct run *run)
   const int64_t idle = n[LACK_PARTICLES] + n[LACK_BLOCKS] + n[LACK_SNOW];
   if (idle == 0 || run->sim->totals.particles == 0) return;
   if (n[LACK_PARTICLES] > 0)
-    used +=
-        snprintf(text + used, sizeof text - (size_t)used,
-                 "; %lld for want of particles (%d are worth a thread: use fewer cores, or give --threads)",
-                 (long long)n[LACK_PARTICLES], (int)run->comm.thread_least);
+    used += snprintf(text + used, sizeof text - (size_t)used,
+                     "; %lld have too few particles (a thread needs %d: use fewer cores, or give --threads)",
+                     (long long)n[LACK_PARTICLES], (int)run->comm.thread_least);
   if (n[LACK_BLOCKS] > 0)
     used +=
         snprintf(text + used, sizeof text - (size_t)used,
-                 "; %lld for want of blocks (a thread takes at least one of %d x %d x %d cells: use fewer "
-                 "threads, or smaller cells)",
+                 "; %lld have no blocks (a thread needs at least one of %d x %d x %d cells: use fewer threads, "
+                 "or smaller cells)",
                  (long long)n[LACK_BLOCKS], BLOCK_X, BLOCK_Y, BLOCK_Z);
   if (n[LACK_SNOW] > 0)
-    snprintf(text + used, sizeof text - (size_t)used, "; %lld on ranks without snow (use fewer ranks)",
+    snprintf(text + used, sizeof text - (size_t)used, "; %lld are on ranks without snow (use fewer ranks)",
              (long long)n[LACK_SNOW]);
   log_info("%lld of %lld threads have no work%s", (long long)idle, (long long)n[THREADS], text);
 }

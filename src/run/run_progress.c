@@ -62,7 +62,7 @@ static int64_t step_before(const char *folder, const char *run_id, int64_t ago, 
   return step;
 }
 
-/* Of the newest intact checkpoint; 0 where there is none. */
+/* Of the newest intact checkpoint; 0 if there is none. */
 static int64_t newest_step(const char *folder, const char *run_id)
 {
   struct checkpoint_list *list = NULL;

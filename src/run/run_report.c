@@ -1,5 +1,5 @@
-/* What a user sees of a run: the first lines, a line a frame, a progress bar, the last lines; and the history
- * for programs. */
+/* What a user sees of a run: the first lines, a line per frame, a progress bar, the last lines; and the
+ * history for programs. */
 #include "base/log.h"
 #include "base/timer.h"
 #include "base/version.h"
@@ -92,7 +92,8 @@ static void watch_snow(struct run *run, const struct step_report *r)
 {
   if (r->limited > run->limited) run->limited = r->limited;
   if (r->particles == 0 && !run->emptied && !run->scene->window.given)
-    log_warn("at %.6g s the last of the snow left the domain; the run goes on without any", r->time + r->dt);
+    log_warn("at %.6g s the last of the snow left the domain; the run continues without any",
+             r->time + r->dt);
   run->emptied = r->particles == 0;
 }
 
@@ -100,11 +101,10 @@ static void watch_snow(struct run *run, const struct step_report *r)
 static void watch_sound(struct run *run, const struct sim *sim)
 {
   if (sim->totals.shortened > 0 && !run->shortened)
-    log_warn(
-        "at %.6g s sound crosses %g cells in %.3g s: explicit steps may not be longer, so that time.step "
-        "of %g s is cut where needed (counted at the end; set it to auto, or see time.cfl_sound)",
-        sim->report.time, run->scene->cfl_sound, run->scene->cfl_sound * run->scene->spacing / sim->max_sound,
-        run->scene->step);
+    log_warn("at %.6g s sound crosses %g cells in %.3g s: explicit steps must not be longer, so time.step of "
+             "%g s is cut if necessary (counted at the end; set it to auto, or see time.cfl_sound)",
+             sim->report.time, run->scene->cfl_sound,
+             run->scene->cfl_sound * run->scene->spacing / sim->max_sound, run->scene->step);
   run->shortened = sim->totals.shortened > 0;
 }
 
@@ -220,8 +220,8 @@ void run_log_end(const struct run *run, bool profile)
   char took[32];
   format_seconds(timer_now() - run->started, took);
   if (run->leaving)
-    log_info("stopped by %s after step %lld (%.6g s): go on with --restart auto", request_name(run->leaving),
-             (long long)sim->clock.step, sim->clock.time);
+    log_info("stopped by %s after step %lld (%.6g s): continue it with --restart auto",
+             request_name(run->leaving), (long long)sim->clock.step, sim->clock.time);
   else
     log_info("done: %lld steps (%lld halvings) in %s, %lld particles left the domain; frames in %s/frames",
              (long long)sim->clock.step, (long long)sim->totals.halvings, took,

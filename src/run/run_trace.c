@@ -1,4 +1,4 @@
-/* `--trace`: a timeline for each thread from the first step that was asked for to the last. */
+/* `--trace`: a timeline for each thread from the first step that was requested to the last. */
 #include "run/run.h"
 
 /* A name that cannot be used is an error now, and not after hours of work. */

@@ -29,8 +29,7 @@ static void bark(const struct watchdog *w, double silent)
   const struct log_pulse pulse = log_pulse();
   const int code = w->code;
   if (code != EXIT_NO_PROGRESS) {
-    fprintf(stderr,
-            "firn: rank %d of %d: the run is over and MPI did not end for %.0f s; leaving all the same\n",
+    fprintf(stderr, "firn: rank %d of %d: the run is over, but MPI did not end for %.0f s; exiting anyway\n",
             w->rank, w->size, silent);
     _exit(code);
   }
@@ -104,7 +103,7 @@ struct watchdog *watchdog_start(double limit, int rank, int size)
   const int failed = pthread_create(&w->thread, NULL, watch, w);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!failed) return w;
-  log_warn("no watchdog: the system gives no thread for it");
+  log_warn("no watchdog: its thread cannot be started");
   mem_free(w);
   return NULL;
 }

@@ -1,6 +1,6 @@
 /* A thread that ends the process when the run shows no sign of life (log.h) for too long.
  *
- * A cut network link makes MPI wait for ever, on this rank or on another one that this one waits for. So
+ * A cut network link makes MPI wait forever, on this rank or on another one that this one waits for. So
  * every rank has its own watchdog and needs nobody else to leave. The message says where this rank was last
  * seen; the rank whose place differs from the others' is the one to look at. */
 #ifndef FIRN_WATCHDOG_H

@@ -75,7 +75,7 @@ void candidates_destroy(struct candidates *c)
   *c = (struct candidates){0};
 }
 
-/* A candidate's point; false where there is none. */
+/* A candidate's point; false if there is none. */
 static bool point_of(const struct candidates *c, int64_t k, double x[3])
 {
   if (c->lattice) return sampling_point(c->lattice, k, x);

@@ -29,7 +29,7 @@ void sampling_create(struct sampling *s, enum snow_sampling kind, uint64_t seed,
                      const double anchor[3], const double lower[3], const double upper[3], int slow);
 void sampling_destroy(struct sampling *s);
 
-/* How many indices there are, and the point of one of them; false where there is none. */
+/* How many indices there are, and the point of one of them; false if there is none. */
 int64_t sampling_count(const struct sampling *s);
 bool sampling_point(const struct sampling *s, int64_t index, double x[3]);
 

@@ -278,7 +278,7 @@ static int seed_file(const struct comm *comm, const struct scene *scene, const s
   code = find_repeats(comm, p, (uint64_t)-ends[1], *first_id, &repeats, err);
   if (code) return code;
   if (repeats) {
-    log_warn("%s:%d: ids in %s occur in a file before it: its particles are numbered anew, from %llu",
+    log_warn("%s:%d: ids in %s occur in a file before it: its particles are renumbered, from %llu",
              scene->path, source->line, source->file, (unsigned long long)*first_id);
     number_anew(comm, p, old, *first_id);
     ends[0] = (double)*first_id + (double)(total - 1);

@@ -10,7 +10,7 @@
 
 /* Collective. Appends this rank's share of all snow of the scene to p (any share: positions do not depend on
  * the ranks, and the caller distributes). Particle files bring their own ids, unless a file before has one of
- * them: then the file is numbered anew, with a warning. Ids of shapes are dense in scene order, after those
+ * them: then the file is renumbered, with a warning. Ids of shapes are dense in scene order, after those
  * of all files; of a scene with a window they have gaps, where snow has yet to enter. */
 int seed_snow(const struct comm *comm, const struct scene *scene, struct particles *p, struct error *err);
 

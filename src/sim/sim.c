@@ -331,7 +331,7 @@ static int check_ids(const struct sim *sim, struct error *err)
   for (int32_t i = 0; i < sim->p->count; i++) most = fmax(most, (double)sim->p->id[i]);
   comm_max(&sim->comm, &most, 1);
   if (most < (double)SOURCE_FIRST_ID) return FIRN_OK;
-  return error_set(err, FIRN_EINPUT, "%s: ids from 2^52 on are for what sources bring; number the files anew",
+  return error_set(err, FIRN_EINPUT, "%s: ids from 2^52 on are reserved for sources; renumber the file",
                    sim->scene->path);
 }
 
@@ -403,7 +403,7 @@ static int check_kernels(const struct sim *sim, const struct checkpoint *from, b
                      kernels_get(ISA_BASE)->name);
   return error_set(err, FIRN_EINPUT,
                    "the checkpoint was computed with %s kernels and this run would use %s, which rounds "
-                   "differently; run it where all machines have %s, or go on with --force",
+                   "differently; run it where all machines have %s, or continue with --force",
                    from->isa, sim->kernels->name, from->isa);
 }
 

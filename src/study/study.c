@@ -185,7 +185,7 @@ static int sweep_table(struct study *s, const char *path, struct error *err)
   }
   mem_free(text);
   if (!code && s->run_count == 0)
-    code = error_set(err, FIRN_EINPUT, "%s: expected a line of keys and then a line of values a run", path);
+    code = error_set(err, FIRN_EINPUT, "%s: expected a line of keys and then a line of values per run", path);
   return code;
 }
 

@@ -454,7 +454,7 @@ int study_collect_scaling(const struct study *s, FILE *file, struct error *err)
   struct listing *t = make_table(&all);
   int code = study_write_table(s, t, file, err);
   if (!code && finished < s->run_count)
-    fprintf(file, "%d of %d runs have not come to their end yet\n", s->run_count - finished, s->run_count);
+    fprintf(file, "%d of %d runs have not ended yet\n", s->run_count - finished, s->run_count);
   if (!code)
     fprintf(file, "frames: %d of %d runs that share a scene with another have the same bits\n", all.same,
             all.compared);

@@ -13,7 +13,7 @@ units=$(grep Cpus_allowed_list /proc/self/status | cut -f2)
 
 map_says() { # LOG REGEX
   says "$1" "$2"
-  [ "$(grep -c 'a node of' "$1")" -eq 1 ] || { fail "the map is not there once" && show "$1"; }
+  [ "$(grep -c 'per node of' "$1")" -eq 1 ] || { fail "the map is not there once" && show "$1"; }
 }
 
 # Where the threads of a process may run, one line each.
@@ -22,7 +22,7 @@ places() { # PROCESS
 }
 
 expect 0 1 auto.log s.yml --output auto
-map_says auto.log '^1 rank a node of [0-9]+ cores, [0-9]+ threads? each, bound: rank 0 to [0-9]'
+map_says auto.log '^1 rank per node of [0-9]+ cores, [0-9]+ threads? each, bound: rank 0 to [0-9]'
 expect 0 1 none.log s.yml --output none --bind none
 map_says none.log ' each, not bound$'
 same auto none
@@ -32,17 +32,17 @@ same auto one
 
 # Threads without work are told of in one line, with the reason; with work for all there is none.
 expect 0 1 idle.log s.yml --output idle --threads 14
-says idle.log '^[0-9]+ of 14 threads have no work; [0-9]+ for want of planes \(a thread takes at least 3 of its rank'
+says idle.log '^[0-9]+ of 14 threads have no work; [0-9]+ have too few planes \(a thread needs at least 3 of its rank'
 [ "$(grep -c 'have no work' idle.log)" -eq 1 ] || { fail "not one line" && show idle.log; }
 ! grep -q 'have no work' one.log || { fail "one thread has work" && show one.log; }
 if [ "$cores" -gt 1 ]; then # 1616 particles are not worth two threads
-  says auto.log "^$((cores - 1)) of $cores threads have no work; $((cores - 1)) for want of particles \(4000 are worth a thread"
+  says auto.log "^$((cores - 1)) of $cores threads have no work; $((cores - 1)) have too few particles \(a thread needs 4000"
 fi
 
 # By default two ranks share the cores between them.
 each=$((cores / 2 > 0 ? cores / 2 : 1))
 expect 0 2 share.log s.yml --output share
-map_says share.log "^2 ranks a node of [0-9]+ cores, $each threads? each, "
+map_says share.log "^2 ranks per node of [0-9]+ cores, $each threads? each, "
 same auto share
 
 # More threads than cores.
@@ -94,7 +94,7 @@ else
     "OMP_NUM_THREADS=2 OMP_PROC_BIND=close" "OMP_NUM_THREADS=2 OMP_PROC_BIND=true" GOMP_CPU_AFFINITY=0-$((cores - 1)); do
     # shellcheck disable=SC2086 # a list of words on purpose
     cores_of $words
-    [ "$used" -ge 2 ] || fail "$words: threads on $used cores: $(grep 'a node of' openmp.log)"
+    [ "$used" -ge 2 ] || fail "$words: threads on $used cores: $(grep 'per node of' openmp.log)"
     map_says openmp.log ', 2 threads each, bound by OpenMP, as its variables ask: rank 0 to '
   done
   OMP_PROC_BIND=close expect 0 1 count.log s.yml --output count
@@ -121,7 +121,7 @@ fi
 
 # OMP_NUM_THREADS is the default of --threads, and the log says so.
 OMP_NUM_THREADS=1 expect 0 1 omp.log s.yml --output omp
-says omp.log '^OMP_NUM_THREADS asks for 1 thread a rank$'
+says omp.log '^OMP_NUM_THREADS asks for 1 thread per rank$'
 map_says omp.log ', 1 thread each,'
 OMP_NUM_THREADS=3,2 expect 0 2 omp3.log s.yml --output omp3
 map_says omp3.log ', 3 threads each,'

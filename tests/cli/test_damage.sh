@@ -64,7 +64,7 @@ checkpoint() { # NUMBER
   [ ! -e run2 ] || fail "a failed start left a folder"
   go_on 0 --restart auto
   says run.log 'skipping a checkpoint: '
-  says run.log 'going on from .*checkpoint_0000000030.h5'
+  says run.log 'continuing from .*checkpoint_0000000030.h5'
   as_it_was ref
 }
 frame() { # NUMBER FOLDER ARGUMENTS...

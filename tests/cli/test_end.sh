@@ -35,10 +35,10 @@ expect 0 2 made.log s.yml --output made "${often[@]}" --set time.end=0.02
 expect 0 1 again.log s.yml --output made "${often[@]}" --set time.end=0.02 --restart auto
 says again.log 'is finished: nothing to do'
 expect 1 1 beside.log s.yml --output beside --restart "$(newest made)"
-says beside.log 'a longer run goes on from the checkpoint before it .--restart auto., or from here with --force'
+says beside.log 'to extend the run, continue from the checkpoint before it .--restart auto., or from here with --force'
 expect 0 3 longer.log s.yml --output made "${often[@]}" --restart auto
 says longer.log 'is the end of a run to 0\.02 s'
-says longer.log 'going on from .* frame 3$'
+says longer.log 'continuing from .* frame 3$'
 same_run whole made
 # A killed last step: the checkpoint before it leads to the same end.
 expect 0 1 kept.log s.yml --output kept "${often[@]}" --set time.end=0.02

@@ -171,7 +171,7 @@ wait_started "$launcher" branch.log
 kill -s KILL "$(ranks_of "$launcher")"
 wait "$launcher"
 alone 0 branch2.log s.yml "${kept[@]}" --set time.end=0.03 --output branch --restart auto
-says branch2.log 'going on from branch/checkpoints/checkpoint_'
+says branch2.log 'continuing from branch/checkpoints/checkpoint_'
 # It has no frames from before its beginning: those of a run that it replaces stay.
 cp -r ref late
 alone 0 late.log s.yml "${kept[@]}" --set time.end=0.03 --output late --restart "$(newest branch)" --force

@@ -123,8 +123,8 @@ refuse "no triangles" --spacing 0.04 --rate 10 empty.obj
 refuse "need --spacing and --rate" cube0.obj
 refuse "needs a number above 0" --spacing -1 --rate 10 cube0.obj
 refuse "too large" --spacing 1e-6 --rate 10 cube0.obj
-refuse "comes alone" leg.yml cube0.obj
-refuse "comes alone" --scale 0.01 leg.yml
+refuse "without meshes" leg.yml cube0.obj
+refuse "without meshes" --scale 0.01 leg.yml
 sed 's/^    radius: 0.05/    pivot: [0, 0, 0]\n&/; s/^    motion.*degrees: -40.*//' leg.yml >pivot.yml
 refuse "pivot: has no effect on a bone that does not turn" pivot.yml
 sed '/- name: shin/,$d' leg.yml >single.yml

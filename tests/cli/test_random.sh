@@ -477,7 +477,7 @@ go_back() { # RANKS:THREADS FOLDER CODE
     go "${1%:*}" "${1#*:}" back s.yml --restart auto
     compare "$1 from step $step" back "$3"
   fi
-  says back.log "^going on from .*$(basename "${states[at]}")"
+  says back.log "^continuing from .*$(basename "${states[at]}")"
   restarts=$((restarts + 1))
   [ ! -e forced ] || forced_edits "$1" forced
 }

@@ -39,7 +39,7 @@ printf 'x' | dd of="$broken" bs=1 seek=20000 conv=notrunc status=none
 before=$(stat -c '%i %Y' worn/frames/*)
 expect 0 2 worn.log s.yml --output worn "${often[@]}" --restart auto
 says worn.log "skipping a checkpoint: .*$(basename "$broken") is damaged"
-says worn.log "going on from .*$(basename "$good")"
+says worn.log "continuing from .*$(basename "$good")"
 same_run ref worn
 [ "$before" = "$(stat -c '%i %Y' worn/frames/*)" ] || fail "frames that were there were written again"
 
@@ -72,7 +72,7 @@ says stuck.log 'skipping a checkpoint: cannot open'
 rm stuck/checkpoints/*.h5
 ln -s checkpoint_0000000001.h5 stuck/checkpoints/checkpoint_0000000001.h5
 expect 1 2 stuck2.log s.yml --output stuck "${often[@]}" --restart auto
-says stuck2.log '^firn: cannot tell where the run in stuck stands: cannot open'
+says stuck2.log '^firn: cannot read the state of the run in stuck: cannot open'
 expect 1 2 stuck3.log s.yml --output stuck "${often[@]}"
 same ref stuck
 

@@ -55,7 +55,7 @@ says table/results.csv '^1,not run,0.3,'
 # The model: what it measured is what it and firn check take up again; twice the time and memory of one rank are twice as much.
 "$firn" model s.yml --threads 1 --steps 2 --ranks 1,2,4 --save m.json --csv model.csv --plot model >model.txt 2>&1 || { fail model && show model.txt; }
 [ "$(cut -d, -f1 model.csv | paste -s -d ' ')" = 'ranks 1 2 4' ] || { fail "the model's table" && show model.csv; }
-for text in 'Predicted strong scaling of s.yml' 'time of a step, ms' efficiency 'lost, % of a step' 'serial work'; do says model.svg ">$text"; done
+for text in 'Predicted strong scaling of s.yml' 'time per step, ms' efficiency 'lost, % of a step' 'serial work'; do says model.svg ">$text"; done
 [ "$(grep -c '<circle' model.svg)" -eq 24 ] || fail "the model's plot has not its points"
 [ "$(head -c 4 model.png | tail -c 3)" = PNG ] || fail "no model.png"
 "$firn" check s.yml --ranks 4 --per-node 2 --machine m.json --network hdr >ask.txt 2>&1 || { fail "check --ranks" && show ask.txt; }

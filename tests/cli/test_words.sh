@@ -151,7 +151,7 @@ snow:
 END
 for ranks in 1 2; do
   expect 87 $ranks gone.log gone.yml --output "gone$ranks" --quiet
-  says gone.log '^warning: at 0\.0[0-9]+ s the last of the snow left the domain; the run goes on without any$'
+  says gone.log '^warning: at 0\.0[0-9]+ s the last of the snow left the domain; the run continues without any$'
   says gone.log '^warning: no snow is left: all [0-9]+ particles have left the domain; enlarge it, or look for the body'
   [ "$(grep -c '^warning' gone.log)" -eq 2 ] || { fail "not two warnings" && show gone.log; }
 done

@@ -72,7 +72,7 @@ check_requeued() { # JOB LOG OUT
   says "$2" 'stopped by the time limit'
   says "$2" 'firn.slurm: exit code 85 after 1 starts: once more'
   says "$2" 'firn.slurm: exit code 85 after 2 starts: once more'
-  [ "$(grep -c '^going on from ' "$2")" -eq 2 ] || { fail "$2 does not go on twice" && show "$2"; }
+  [ "$(grep -c '^continuing from ' "$2")" -eq 2 ] || { fail "$2 does not go on twice" && show "$2"; }
   says "$2" 'firn.slurm: done'
   same ref "$3"
 }
@@ -92,7 +92,7 @@ for run in "$lost lost" "$torn torn"; do
   [ "$state" = COMPLETED ] || { fail "the run that lost a node ($name) is $state" && show "$name.log"; }
   says "$name.log" 'firn.slurm: 2 ranks of 2 threads on 2 nodes'
   says "$name.log" 'firn.slurm: 1 ranks of 2 threads on 1 nodes'
-  says "$name.log" '^going on from '
+  says "$name.log" '^continuing from '
   same long "$name"
 done
 says torn.log 'firn.slurm: exit code [12][0-9][0-9] after 1 starts: once more'
@@ -108,7 +108,7 @@ steps=$(submit steps.log -N 1 -n 1 -- "${endless[@]}" --output steps)
 (FIRN_LAUNCH=srun "$jobs/chain.sh" 2 -N 1 -n 1 -o links.log -- "${endless[@]}" --output links) >links.out
 mapfile -t links < <(sed -n 's/^job \([0-9]*\) is.*/\1/p' links.out)
 stepping() { # LOG: it runs; of a job that was requeued, its second start
-  [ "$1" != again.log ] || grep -q '^going on from ' "$1" || return 1
+  [ "$1" != again.log ] || grep -q '^continuing from ' "$1" || return 1
   [ "$(tac "$1" | grep -m 1 -n -E '^(going on|frame) ' | cut -d: -f2- | cut -c 1-5)" = frame ]
 }
 for run in by_srun by_mpirun array again steps links; do

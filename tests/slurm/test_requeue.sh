@@ -60,7 +60,7 @@ finished() { # JOB SECONDS
 check() { # LOG REF OUT PATTERN
   says "$1" "$4"
   says "$1" 'firn.slurm: exit code 85 after 1 starts: once more'
-  says "$1" 'going on from '
+  says "$1" 'continuing from '
   says "$1" 'firn.slurm: done'
   same "$2" "$3"
 }

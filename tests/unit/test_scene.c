@@ -518,7 +518,7 @@ static void bad_overrides(void **state)
   expect_failure(small, "time..end=3", "--set time..end=3: the path has an empty part");
   expect_failure(small, "snow.1.seed=3", "'1' is neither an index below 1 nor a name");
   expect_failure(small, "snow.ball.seed=3", "--set snow.ball.seed=3: 'ball' is neither an index");
-  expect_failure(small, "time.end.x=3", "'x' is asked of a plain value");
+  expect_failure(small, "time.end.x=3", "'x' is a key of a plain value");
   expect_failure(small, "time.ent=3", "--set time.ent=3: time.ent: unknown key; did you mean 'end'?");
   expect_failure(small, "time.end=soon",
                  "--set time.end=soon: time.end: expected a finite number above 0, found 'soon'");

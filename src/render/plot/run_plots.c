@@ -178,7 +178,7 @@ static int add_force(struct plot_panel *to, const struct run_history *run, const
   return add_line(to, run, &line, name, x, err);
 }
 
-/* Of one run a line a body; of several, a line a run and body. */
+/* Of one run: a line per body; of several: a line per run and body. */
 static int add_forces(struct plot *plot, const struct run_history *runs, int count, bool by_step,
                       struct error *err)
 {

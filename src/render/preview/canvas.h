@@ -28,7 +28,7 @@ struct canvas {
   float spacing, radius; /* m: between particles; half the stage's diagonal */
   struct depth_map surface;
   uint16_t *what;
-  float *value;            /* of preview_value(), a sample; NULL where all is snow and white */
+  float *value;            /* of preview_value(), a sample; NULL if all is snow and white */
   struct body_pose *poses; /* where the bodies are at the frame's time */
   int pose_count;
   uint8_t *sizes; /* of cloud_sizes() */

@@ -166,7 +166,7 @@ static void shade_plane(const struct shader *s, int index, int x, int y, float s
   for (int c = 0; c < 3; c++) out[c] = mix(out[c], far[c], haze);
 }
 
-/* The colour of matter at a sample; false where it is snow's own. */
+/* The colour of matter at a sample; false if it is snow's own. */
 static bool matter_color(const struct preview_stage *stage, const float *value, int64_t sample, float out[3])
 {
   if (!value) return false;

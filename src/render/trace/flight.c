@@ -132,7 +132,7 @@ void ray_begin(struct ray *r, const struct medium *m, const double origin[3], co
   if (inside || enter(r, v)) locate(r, v);
 }
 
-/* Crosses cells without snow, up to the next tile. False where the ray ends. */
+/* Crosses cells without snow, up to the next tile. False if the ray ends. */
 static bool cross_empty(struct ray *r, const struct medium *m)
 {
   find_wall(r, m);

@@ -38,7 +38,7 @@ struct ray {
   float wall;          /* voxels to the nearest body, from the same point; negative: not looked for yet */
 };
 
-/* A ray from a point in space (m, unit direction), and one that goes on from where another ray is. */
+/* A ray from a point in space (m, unit direction), and one that continues from where another ray is. */
 void ray_begin(struct ray *ray, const struct medium *medium, const double origin[3],
                const double direction[3]);
 void ray_turn(struct ray *ray, const float direction[3]);

@@ -55,7 +55,7 @@ static float reach_box(const struct surface_ray *r)
   return from < to ? from : INFINITY;
 }
 
-/* Moves `at` over space where nothing can be found; false where nothing follows. */
+/* Moves `at` over space where nothing can be found; false if nothing follows. */
 static bool skip_empty(struct surface_ray *r, float upto)
 {
   const struct volume *v = r->volume;

@@ -27,7 +27,7 @@ void surface_begin(struct surface_ray *ray, const struct volume *volume, const d
                    const float direction[3]);
 
 /* Goes on to the next place nearer than `upto` (m from the start) where the ray comes from outside into what
- * is filled: its distance (m) and the unit normal, outwards. False where there is none. */
+ * is filled: its distance (m) and the unit normal, outwards. False if there is none. */
 bool surface_enter(struct surface_ray *ray, double upto, double *distance, float normal[3]);
 
 /* Part of the light that is mirrored at this cosine between ray and normal (Schlick's fit, index 1.33). */
