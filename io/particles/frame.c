@@ -37,6 +37,7 @@ static bool describe(hid_t file, const void *context)
          hdf5_put_i64(file, "frame", d->info->index) && hdf5_put_i64(file, "step", d->info->step) &&
          hdf5_put_f64(file, "time", d->info->time) && hdf5_put_text(file, "units", "SI: m, kg, s") &&
          hdf5_put_scene(file, d->scene) &&
+         (!d->info->free_bodies || hdf5_put_text(file, "free_bodies", d->info->free_bodies)) &&
          (!d->info->contacts || frame_put_contacts(file, d->scene, d->info->contacts));
 }
 

@@ -26,6 +26,7 @@ struct frame_info {
   double time;               /* s */
   const struct fence *fence; /* rank 0: asked before writing; NULL where no other start could write */
   const struct contact_table *contacts; /* rank 0: where bodies are pushed; NULL: none is mapped */
+  const char *free_bodies;              /* where they are (bodies/free_body.h); NULL: there are none */
 };
 
 /* Collective. Writes <scene->output>/frames/frame_000123.h5 with the scene's fields and precision. */
@@ -61,6 +62,7 @@ struct frame {
   char *scene;               /* scene text; NULL when the file has none */
   char *resolved;            /* scene with all defaults; NULL when the file has none */
   char *files;               /* what its files held (scene_files.h); NULL when the file does not say */
+  char *free_bodies;         /* where they were; NULL when the file has none */
   struct node_block *memory; /* that the arrays lie in; NULL: each is a block of its own */
 };
 

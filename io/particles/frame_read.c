@@ -64,6 +64,7 @@ static void load_attributes(struct frame *frame, hid_t file)
   frame->scene = hdf5_get_text(file, "scene");
   frame->resolved = hdf5_get_text(file, "scene_resolved");
   frame->files = hdf5_get_text(file, "scene_files");
+  frame->free_bodies = hdf5_get_text(file, "free_bodies");
   hdf5_silence_end(&silence);
 }
 
@@ -79,6 +80,7 @@ int frame_read_info(const char *path, struct frame_info *info, int64_t *count, s
     mem_free(frame.scene);
     mem_free(frame.resolved);
     mem_free(frame.files);
+    mem_free(frame.free_bodies);
   }
   any_file_close(&state);
   return code;
@@ -212,6 +214,7 @@ int frame_read_shared(struct frame **out, const struct comm *comm, const char *p
   frame->info.fence = NULL;
   comm_broadcast_text(comm, &frame->scene);
   comm_broadcast_text(comm, &frame->resolved);
+  comm_broadcast_text(comm, &frame->free_bodies);
   share(frame, comm);
   *out = frame;
   return FIRN_OK;
@@ -228,6 +231,7 @@ void frame_destroy(struct frame **frame)
   mem_free((*frame)->scene);
   mem_free((*frame)->resolved);
   mem_free((*frame)->files);
+  mem_free((*frame)->free_bodies);
   mem_free(*frame);
   *frame = NULL;
 }

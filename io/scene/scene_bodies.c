@@ -225,7 +225,9 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   }
   read_times(r, map, body);
   read_heat(r, map, s, body);
-  if (!body->measured)
+  if (body->free)
+    reader_refuse(r, map, "pressure_map", "on a free body");
+  else if (!body->measured)
     reader_refuse(r, map, "pressure_map", "on a body without 'measure: true'");
   else if (yaml_find(map, "pressure_map"))
     body->mapped = reader_flag(r, map, "pressure_map", false);

@@ -85,7 +85,7 @@ static void keyed_pose(const struct body *body, double time, struct body_pose *p
   turn_shape(body, turn, pose);
 }
 
-void body_pose_at(const struct body *body, double time, struct body_pose *pose)
+static void scene_pose(const struct body *body, double time, struct body_pose *pose)
 {
   *pose = (struct body_pose){.body = body, .shape = body->shape, .turn = {[0] = 1.0, [4] = 1.0, [8] = 1.0}};
   memcpy(pose->velocity, body->velocity, sizeof pose->velocity);
@@ -118,13 +118,21 @@ void body_driven_pose(const struct body *body, const struct body_drive *drive, d
                       struct body_pose *pose)
 {
   double turn[4], matrix[9];
-  body_pose_at(body, time, pose);
+  scene_pose(body, time, pose);
   if (!drive->on || pose->shape.kind == SHAPE_NONE) return;
   drive_at(drive, time, pose->origin, turn);
   quaternion_matrix(turn, matrix);
   turn_shape(body, matrix, pose);
   memcpy(pose->velocity, drive->velocity, sizeof pose->velocity);
   memcpy(pose->spin, drive->spin, sizeof pose->spin);
+}
+
+void body_pose_at(const struct body *body, double time, struct body_pose *pose)
+{
+  if (body->free)
+    body_driven_pose(body, &body->free->placed, time, pose);
+  else
+    scene_pose(body, time, pose);
 }
 
 void body_drive_set(struct body_drive *drive, const struct body *body, double time, const double velocity[3],

@@ -194,6 +194,52 @@ void free_body_finish(struct free_body *free, const struct shape *shape)
            i[0], i[1], i[2]);
 }
 
+/* --- frames --- */
+
+enum { LINE_NUMBERS = 13 };
+
+static void numbers_of(struct body_drive *place, double *out[LINE_NUMBERS])
+{
+  for (int d = 0; d < 3; d++) {
+    out[d] = &place->origin[d];
+    out[7 + d] = &place->velocity[d];
+    out[10 + d] = &place->spin[d];
+  }
+  for (int d = 0; d < 4; d++) out[3 + d] = &place->turn[d];
+}
+
+int free_body_line(char *text, const char *name, const struct body_drive *place)
+{
+  struct body_drive copy = *place;
+  double *number[LINE_NUMBERS];
+  int used = sprintf(text, "%s", name);
+  numbers_of(&copy, number);
+  for (int n = 0; n < LINE_NUMBERS; n++) used += sprintf(text + used, " %.17g", *number[n]);
+  return used + sprintf(text + used, "\n");
+}
+
+void free_bodies_place(const struct body *bodies, int count, const char *lines, double time)
+{
+  for (int k = 0; k < count; k++)
+    if (bodies[k].free) bodies[k].free->placed.on = false;
+  for (const char *line = lines; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    struct body_drive place = {.on = true, .since = time};
+    char name[BODY_NAME];
+    double *number[LINE_NUMBERS];
+    int length = 0;
+    _Static_assert(BODY_NAME == 72, "the width below is one less");
+    if (sscanf(line, "%71s%n", name, &length) != 1) return;
+    numbers_of(&place, number);
+    for (int n = 0; n < LINE_NUMBERS; n++) {
+      int more = 0;
+      if (sscanf(line + length, " %lf%n", number[n], &more) != 1) return;
+      length += more;
+    }
+    for (int k = 0; k < count; k++)
+      if (bodies[k].free && strcmp(bodies[k].name, name) == 0) bodies[k].free->placed = place;
+  }
+}
+
 /* --- state --- */
 
 void free_inertia(const struct free_body *free, const double turn[4], double inertia[9])

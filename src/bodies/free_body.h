@@ -6,7 +6,7 @@
 #ifndef FIRN_BODIES_FREE_BODY_H
 #define FIRN_BODIES_FREE_BODY_H
 
-#include "levelset/shape.h"
+#include "bodies/body.h"
 
 #include <stdbool.h>
 
@@ -43,7 +43,8 @@ struct free_body {
   struct free_spring *spring; /* both owned */
   int push_count, spring_count;
   bool mass_found;
-  char why[256]; /* what is wrong with it, once the shape is ready */
+  struct body_drive placed; /* where a frame has it, for pictures; else off */
+  char why[256];            /* what is wrong with it, once the shape is ready */
 };
 
 void free_body_destroy(struct free_body **free);
@@ -51,6 +52,14 @@ void free_body_destroy(struct free_body **free);
 /* Mass, centre of mass and inertia, from the shape where they are not given. free->why is empty if all is
  * well. */
 void free_body_finish(struct free_body *free, const struct shape *shape);
+
+/* Of the bodies of a scene: lines of a name, a place, a turn, a velocity and a spin, as frames have them, put
+ * the free ones where they were at a time (s). */
+void free_bodies_place(const struct body *bodies, int count, const char *lines, double time);
+
+/* Such a line into text, which has room for FREE_LINE characters; returns its length. */
+enum { FREE_LINE = BODY_NAME + 13 * 26 + 2 };
+int free_body_line(char *text, const char *name, const struct body_drive *place);
 
 /* Where it is and how it moves. */
 struct free_state {

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/vec.h"
+#include "bodies/free_body.h"
 #include "io/file.h"
 #include "io/run/run_yml.h"
 #include "io/scene/scene_files.h"
@@ -117,9 +118,10 @@ static int read_given(const char *path, struct scene **out, struct error *err)
   return code;
 }
 
-/* The scene of a frame; *out may stay NULL where it has none. Owned by the shot. */
-static int scene_of(struct shot *shot, const struct frame *frame, int index, const struct scene **out,
-                    struct error *err)
+/* The scene of a text, or the one that is ready; *out may stay NULL where there is none. Owned by the shot.
+ */
+static int find_scene(struct shot *shot, const struct frame *frame, int index, const struct scene **out,
+                      struct error *err)
 {
   const char *given = shot->options.scene;
   const char *text = given ? given : frame->resolved ? frame->resolved : frame->scene;
@@ -146,6 +148,16 @@ static int scene_of(struct shot *shot, const struct frame *frame, int index, con
   if (shot->scene_count < MOST_SCENES) shot->scene_count++;
   *out = slot->scene;
   return FIRN_OK;
+}
+
+/* The scene of a frame, with its free bodies where they were. */
+static int scene_of(struct shot *shot, const struct frame *frame, int index, const struct scene **out,
+                    struct error *err)
+{
+  const int code = find_scene(shot, frame, index, out, err);
+  if (!code && *out)
+    free_bodies_place((*out)->bodies, (*out)->body_count, frame->free_bodies, frame->info.time);
+  return code;
 }
 
 static const struct body *bodies_of(const struct scene *scene, int *count)

@@ -380,7 +380,9 @@ static int try_frame(struct run *run, struct error *err)
 {
   const struct sim *sim = run->sim;
   struct contact_table *contacts = instruments_contacts(sim);
+  char *free_bodies = rigid_describe(sim);
   const struct frame_info info = {.index = sim->clock.frame,
+                                  .free_bodies = free_bodies,
                                   .step = sim->clock.step,
                                   .time = sim->clock.time,
                                   .fence = run->fence,
@@ -391,6 +393,7 @@ static int try_frame(struct run *run, struct error *err)
   mem_free(path);
   if (!code) code = frame_write(&run->comm, run->scene, sim->p, &info, err);
   contact_table_destroy(&contacts);
+  mem_free(free_bodies);
   const double ended = timer_now();
   run->framing += ended - began;
   timeline_add(run->comm.traffic->timeline, 0, "frame", began, ended, sim->clock.frame);

@@ -131,6 +131,9 @@ double rigid_speed(const struct sim *sim, double dt);
 /* Nodes of this rank that free bodies act on and bodies of the scene hold. */
 int64_t rigid_held(const struct sim *sim);
 
+/* Lines for a frame, likewise (bodies/free_body.h). */
+char *rigid_describe(const struct sim *sim);
+
 /* Lines for a checkpoint, one a body, that begin with @; for mem_free(), NULL without free bodies. Restoring
  * takes one line. */
 char *rigid_save(const struct sim *sim);

@@ -122,6 +122,16 @@ void rigid_energy(const struct sim *sim, bool next, double time, double energy[3
   }
 }
 
+char *rigid_describe(const struct sim *sim)
+{
+  const struct rigid *r = sim->rigid;
+  if (!r) return NULL;
+  char *text = mem_alloc((size_t)r->count * FREE_LINE + 1, 1), *at = text;
+  for (int k = 0; k < r->count; k++)
+    at += free_body_line(at, sim->scene->bodies[r->body[k].body].name, &sim->drives[r->body[k].body]);
+  return text;
+}
+
 /* --- checkpoints --- */
 
 enum { MADE_OF = 7, NUMBERS = 13 + MADE_OF, NUMBER = 32 };

@@ -218,6 +218,49 @@ static void test_moving_cuts(void)
   scene_destroy(&scene);
 }
 
+/* Free bodies: a ball and a box that meet each other, the snow and the floor, and a roller on a spring. */
+static const char thrown_bodies[] =
+    "domain: {lower: [-0.15, -0.04, -0.06], cells: [30, 16, 12], spacing: 0.01, slab_axis: x}\n"
+    "time: {end: 1, frame_rate: 1000, max_step: 4e-4}\n"
+    "materials: {snow: {young: 8e4, critical_compression: 5e-3, critical_stretch: 2e-3}}\n"
+    "snow:\n"
+    "  - box: {lower: [-0.06, 0, -0.03], upper: [0.06, 0.04, 0.03]}\n"
+    "    per_cell: 4\n"
+    "    velocity: [4, -4, 1]\n"
+    "    spin: [0, 0, 10]\n"
+    "bodies:\n"
+    "  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, friction: 0.3}\n"
+    "  ball: {sphere: {center: [0.01, 0.062, 0], radius: 0.022}, density: 200, velocity: [2, -5, 0.3],\n"
+    "         spin: [5, 0, -40], bounce: 0.3, measure: true}\n"
+    "  box: {box: {center: [-0.055, 0.03, 0], size: [0.03, 0.05, 0.05], rotate: {axis: [1, 2, 3], degrees: "
+    "30}},\n"
+    "        mass: 0.02, velocity: [6, 0, 0], lock: [turn_x], push: {force: [0.5, 0, 0], at: [-0.05, 0.04, "
+    "0]}}\n"
+    "  roller: {capsule: {from: [0.07, 0.022, -0.02], to: [0.07, 0.022, 0.02], radius: 0.02}, density: 80,\n"
+    "           sticky: true, velocity: [-3, 0, 0], spring: {anchor: [0.1, 0.05, 0], stiffness: 40, damping: "
+    "0.1}}\n";
+
+static void test_free_bodies(void)
+{
+  const char *ways[] = {"integrator={scheme: explicit}", "integrator={stop: strain}",
+                        "integrator={tolerance: 1e-6, beta: 0.5}",
+                        "integrator={tolerance: 1e-6, slide: all}"};
+  const char *apic = "transfer={scheme: apic, kernel: quadratic}", *flip = "transfer={scheme: flip}";
+  const char *asked[3] = {NULL, NULL, "output.budget=true"};
+  for (int k = 0; k < 4; k++) {
+    asked[0] = ways[k];
+    asked[1] = k == 2 ? apic : flip;
+    balance_every = k == 1 ? 3 : 0;
+    struct scene *scene = parse(thrown_bodies, asked, 3);
+    struct run run = check_same(scene, ISA_COUNT, k ? 25 : 60, ways[k]);
+    balance_every = 0;
+    check_happened(&run, ways[k]);
+    CHECK(run.rows != 0);
+    state_free(&run.state);
+    scene_destroy(&scene);
+  }
+}
+
 /* Every way to transfer, in short runs that begin in contact. */
 static const char dropped[] =
     "domain: {lower: [-0.15, -0.04, -0.06], cells: [30, 16, 12], spacing: 0.01, slab_axis: x}\n"
@@ -439,6 +482,7 @@ int main(int argc, char **argv)
   test_thrown();
   test_instruments();
   test_moving_cuts();
+  test_free_bodies();
   test_transfers();
   test_pipelined();
   test_materials();
