@@ -18,7 +18,8 @@ static const char usage[] =
     "\n"
     "Traces light through the snow as a scattering volume, with sun, sky, ground and bodies (section 9\n"
     "of the 2013 paper). Several frames give a sheet, or one file each with --each. The picture has the\n"
-    "same bits on any number of ranks and threads. A name that ends in .pfm gets linear floats.\n"
+    "same bits on any number of ranks and threads. A name that ends in .exr gets\n"
+    "linear floats with layers of depth, normal and id, one in .pfm linear floats.\n"
     "\n";
 
 static void tell(const struct picture_args *args, const struct sheet_layout *layout,
@@ -26,7 +27,7 @@ static void tell(const struct picture_args *args, const struct sheet_layout *lay
 {
   const int count = args->sheet.shot.frame_count;
   const double pixels = (double)layout->panel_width * layout->panel_height * count;
-  log_info("%s: %d frame%s, %dx%d pixels, %.1f paths a pixel, mean error %.3f, grid %.1f MB, %.1f s",
+  log_info("%s: %d frame%s, %dx%d pixels, %.1f paths per pixel, mean error %.3f, grid %.1f MB, %.1f s",
            args->sheet.each ? args->sheet.each : args->sheet.output, count, count == 1 ? "" : "s",
            args->sheet.each ? layout->panel_width : layout->width,
            args->sheet.each ? layout->panel_height : layout->height, (double)report->samples / pixels,
