@@ -23,7 +23,7 @@ struct leaves {
 static const char *const safe_keys[] = {"name",       "time.end", "output", "camera",
                                         "checkpoint", "sun",      "probes", NULL};
 /* Keys of any body or material. */
-static const char *const safe_names[] = {"color", "look", "measure", "pressure_map", NULL};
+static const char *const safe_names[] = {"color", "cover", "look", "measure", "pressure_map", NULL};
 
 static bool is_safe(const char *path)
 {

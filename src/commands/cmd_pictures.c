@@ -330,17 +330,21 @@ static int sign(struct picture_args *a, enum option_id id, const char *text, str
 static const char *const command_names[] = {NULL, "preview", "render", NULL, "movie"};
 
 /* A picture is a PNG, or linear floats where it is traced. */
-static int check_suffix(const struct picture_args *a, enum picture_command command, struct error *err)
+static int check_suffix(struct picture_args *a, enum picture_command command, struct error *err)
 {
   struct error no = {.code = FIRN_OK};
   if (a->sheet.each) return option_check_suffix("--each", a->sheet.each, ".png", err);
   if (command == PICTURE_RENDER && option_check_suffix("-o", a->sheet.output, ".pfm", &no) == FIRN_OK)
     return FIRN_OK;
+  a->trace.layers =
+      command == PICTURE_RENDER && option_check_suffix("-o", a->sheet.output, ".exr", &no) == FIRN_OK;
+  if (a->trace.layers) return FIRN_OK;
   const int code = option_check_suffix("-o", a->sheet.output, ".png", err);
   if (code && command == PICTURE_RENDER)
-    return error_set(err, FIRN_EINPUT,
-                     "-o \"%s\": the name must end in .png (a picture) or .pfm (linear floats)",
-                     a->sheet.output);
+    return error_set(
+        err, FIRN_EINPUT,
+        "-o \"%s\": the name must end in .png (a picture), .exr (linear, with layers) or .pfm (linear)",
+        a->sheet.output);
   return code;
 }
 

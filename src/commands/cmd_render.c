@@ -18,7 +18,8 @@ static const char head[] =
     "\n"
     "Traces light through the snow as a scattering volume, with sun, sky, ground and bodies (section 9\n"
     "of the 2013 paper). Several frames give a sheet, or one file each with --each. The picture has the\n"
-    "same bits on any number of ranks and threads. A name that ends in .pfm gets linear floats.\n"
+    "same bits on any number of ranks and threads. A name that ends in .exr gets\n"
+    "linear floats with layers of depth, normal and id, one in .pfm linear floats.\n"
     "\n";
 
 static void tell(const struct picture_args *args, const struct sheet_layout *layout,

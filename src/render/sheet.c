@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "io/file.h"
+#include "render/exr.h"
 #include "render/image.h"
 
 #include <ctype.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { GAP = 4, SMALLEST_SIDE = 16, LARGEST_SIDE = 8192, LARGEST_SHEET = 65500 };
 
@@ -54,7 +56,7 @@ char *sheet_numbered(const char *pattern, int number)
 static bool ends_with(const char *text, const char *end)
 {
   const size_t length = strlen(text), tail = strlen(end);
-  return length >= tail && strcmp(text + length - tail, end) == 0;
+  return length >= tail && strcasecmp(text + length - tail, end) == 0;
 }
 
 /* A portable float map: rows from the bottom, little-endian. */
@@ -146,6 +148,9 @@ static int write_whole(const struct sheet *sheet, bool floats, struct error *err
 {
   const struct sheet_request *request = sheet->request;
   if (!request->output) return FIRN_OK;
+  if (floats && request->shot.trace->layers)
+    return exr_write(request->output, sheet->layout.width, sheet->layout.height, PICTURE_LAYERS,
+                     picture_layers, sheet->linear, err);
   if (floats)
     return write_floats(sheet->linear, sheet->layout.width, sheet->layout.height, request->output, err);
   return image_write_png(sheet->image, request->output, err);
@@ -158,7 +163,9 @@ static int check_names(const struct sheet_request *request, bool floats, struct 
                      "%s: linear floats are written of one rendered picture only; name a .png",
                      request->output);
   int code = FIRN_OK;
-  if (floats)
+  if (floats && request->shot.trace->layers)
+    code = file_check_replaceable(request->output, exr_is_one(request->output), "an OpenEXR picture", err);
+  else if (floats)
     code = file_check_replaceable(request->output, file_begins_with(request->output, "PF\n", 3),
                                   "a float map", err);
   else if (request->output)
@@ -182,7 +189,8 @@ int sheet_draw(const struct comm *comm, const struct sheet_request *request, str
 {
   static const uint8_t background[3] = {24, 27, 32};
   struct sheet sheet = {.comm = comm, .request = request, .report = report};
-  const bool floats = request->output && ends_with(request->output, ".pfm");
+  const bool floats =
+      request->output && (ends_with(request->output, ".pfm") || ends_with(request->output, ".exr"));
   int code = sheet_layout(request, &sheet.layout, err);
   if (!code && is_root(&sheet)) code = check_names(request, floats, err);
   if (comm) code = comm_agree(comm, code, err);

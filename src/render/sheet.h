@@ -9,7 +9,7 @@
 
 struct sheet_request {
   struct shot_options shot; /* its aspect is set here */
-  const char *output;       /* .png, or for one traced picture .pfm: linear floats; NULL: none */
+  const char *output;       /* .png, or for one traced picture .pfm or .exr: linear floats; NULL: none */
   const char *each;         /* a pattern like "pictures/%04d.png", one file a frame, numbered as it is; NULL:
                              * none */
   int width, height;        /* of a panel, pixels; 0: 1280 x 720 for one frame, 640 x 360 for several */

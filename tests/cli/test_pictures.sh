@@ -35,10 +35,58 @@ does render "$frame" -o ball.pfm "${light[@]}"
 [ "$(head -n 2 ball.pfm | tr '\n' ' ')" = "PF 48 27 " ] || fail "ball.pfm is no float map"
 timeout $patience "$mpiexec" -n 2 "$firn" render "$frame" -o two.pfm "${light[@]}" >out.log 2>&1 </dev/null || fail "render on two ranks"
 cmp -s ball.pfm two.pfm || fail "a picture on two ranks differs from that on one"
+does render "$frame" -o ball.exr "${light[@]}"
+python3 - ball.exr ball.pfm <<'PYTHON' || fail "ball.exr does not hold what it should"
+import struct, sys
+data = open(sys.argv[1], 'rb').read()
+assert data[:8] == bytes([0x76, 0x2f, 0x31, 1, 2, 0, 0, 0])
+at, names, window = 8, [], None
+while data[at]:
+    name, kind = data[at:].split(b'\0')[:2]
+    at += len(name) + len(kind) + 2
+    size = struct.unpack_from('<i', data, at)[0]
+    value, at = data[at + 4:at + 4 + size], at + 4 + size
+    if kind == b'chlist':
+        while value[0]:
+            names.append(value.split(b'\0')[0].decode())
+            value = value[len(names[-1]) + 17:]
+    if name == b'dataWindow': window = struct.unpack('<4i', value)
+assert window == (0, 0, 47, 26) and names == sorted(names), (window, names)
+assert set('A R G B Z N.X N.Y N.Z id'.split()) == set(names)
+rows = {}
+for y, offset in enumerate(struct.unpack_from('<27Q', data, at + 1)):
+    assert struct.unpack_from('<2i', data, offset) == (y, 48 * 4 * len(names))
+    for c, name in enumerate(names): rows[name, y] = struct.unpack_from('<48f', data, offset + 8 + 192 * c)
+plain = open(sys.argv[2], 'rb').read().split(b'\n', 3)[3]
+for y in range(27):
+    for x in range(48):
+        assert struct.unpack_from('<3f', plain, 12 * (48 * (26 - y) + x)) == tuple(rows[c, y][x] for c in 'RGB')
+ids = [i for y in range(27) for i in rows['id', y]]
+assert set(ids) <= {0, 1, 2, 3, 4} and 1 in ids
+for y in range(27):
+    for x in range(48):
+        length = sum(rows[n, y][x] ** 2 for n in ('N.X', 'N.Y', 'N.Z')) ** 0.5
+        assert length < 1.001 and (rows['A', y][x] < 1 or rows['Z', y][x] > 0)
+PYTHON
+is_png ball.png 48 27
+does render ball.yml -o before.png "${light[@]}" # the scene before its run
+does preview ball.yml -o before.png --size 64x36
+is_png before.png 64 36
+cp ball/frames/frame_000000.h5 plain.h5
+does preview plain.h5 -o first.png --size 64x36
+cmp -s first.png before.png || fail "a scene before its run is not drawn like its first frame"
+refused "no_such.yml" preview no_such.yml -o x.png
+does preview ball/frames/frame_00000[24].h5 --each "each/%03d.png" --size 64x36
+[ "$(ls each | tr '\n' ' ')" = "002.png 004.png " ] || fail "--each numbered $(ls each)"
+does preview plain.h5 "$frame" --each "order/%d.png" --size 64x36
+[ "$(ls order | tr '\n' ' ')" = "0.png 1.png " ] || fail "--each numbered $(ls order)"
 refused "inside the snow" render ball/frames/frame_000000.h5 -o in.png "${light[@]}" --eye=-0.1,0.05,0 --target 1,0,0
 head -c 20000 "$frame" >short.h5
 refused "short.h5" render short.h5 -o short.png "${light[@]}"
-refused "must end in .png" render "$frame" -o ball.jpg
+refused "must end in .png .*\.exr .*\.pfm" render "$frame" -o ball.jpg
+refused "not one of draft, final" render "$frame" -o x.png --quality good
+does render "$frame" -o draft.png --quality draft --size 32x18 --threads 1
+says out.log ", 16.0 paths per pixel"
 refused "is not one of" render "$frame" -o x.png --look mud
 
 # films: resumed, with and without ffmpeg

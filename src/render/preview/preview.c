@@ -255,8 +255,8 @@ static double hidden_share(const struct preview_stage *stage, const struct body 
  * shows most. */
 static void find_view(struct preview_stage *stage, const struct body *bodies, int count, double aspect)
 {
-  static const double views[][2] = {{0.60, 0.28},  {-0.60, 0.28}, {2.54, 0.28},
-                                    {-2.54, 0.28}, {0.60, 0.80},  {2.54, 0.80}};
+  static const double views[][2] = {{0.60, 0.17},  {-0.60, 0.17}, {2.54, 0.17},
+                                    {-2.54, 0.17}, {0.60, 0.80},  {2.54, 0.80}};
   struct camera best = {.tangent = 0.0};
   double least = INFINITY;
   for (size_t v = 0; v < sizeof views / sizeof *views && least > 0.1; v++) {

@@ -22,7 +22,8 @@ struct job {
 /* Sums of one pixel. */
 struct tally {
   double half[2][3], square; /* of the luminance */
-  double solid, snow, depth;
+  double solid, snow, depth, normal[3];
+  int id;
   int samples;
   bool done;
 };
@@ -56,6 +57,8 @@ static void take_sample(const struct job *job, int x, int y, int index, struct t
   tally->square += luminance * luminance;
   tally->solid += (double)sample.solid;
   tally->snow += (double)sample.snow;
+  for (int k = 0; k < 3; k++) tally->normal[k] += (double)sample.normal[k];
+  if (index == 0) tally->id = sample.id;
   if (sample.solid > 0.0f) tally->depth += (double)sample.depth;
   tally->samples++;
 }
@@ -116,6 +119,8 @@ static void finish(const struct tally *t, struct film_pixel *out)
   out->solid = (float)(t->solid / t->samples);
   out->snow = (float)(t->snow / t->samples);
   out->depth = (float)(t->solid > 0.0 ? t->depth / t->solid : 0.0);
+  for (int c = 0; c < 3; c++) out->normal[c] = (float)(t->normal[c] / t->samples);
+  out->id = t->id;
   out->samples = t->samples;
 }
 

@@ -20,6 +20,8 @@ struct film_pixel {
   float solid;      /* part of the pixel that shows no sky */
   float snow;       /* part that shows snow or other matter */
   float depth;      /* m, of what is seen, on the average; 0 where it is sky */
+  float normal[3];  /* mean of what is seen, with layers */
+  int32_t id;       /* of what the first path met, with layers */
   int32_t samples;
 };
 

@@ -470,6 +470,21 @@ static double mean_error(const struct film *film)
   return sum / (double)pixels;
 }
 
+const char *const picture_layers[PICTURE_LAYERS] = {"A", "B", "G", "N.X", "N.Y", "N.Z", "R", "Z", "id"};
+
+static float *copy_layers(const struct film *film)
+{
+  const size_t pixels = (size_t)film->width * (size_t)film->height;
+  float *layers = mem_alloc(pixels, PICTURE_LAYERS * sizeof *layers);
+  for (size_t i = 0; i < pixels; i++) {
+    const struct film_pixel *p = &film->pixel[i];
+    const float values[PICTURE_LAYERS] = {p->solid,     p->mean[2], p->mean[1], p->normal[0], p->normal[1],
+                                          p->normal[2], p->mean[0], p->depth,   (float)p->id};
+    memcpy(layers + PICTURE_LAYERS * i, values, sizeof values);
+  }
+  return layers;
+}
+
 static float *copy_linear(const struct film *film)
 {
   const int64_t pixels = (int64_t)film->width * film->height;
@@ -485,6 +500,7 @@ int picture_render(const struct comm *comm, const struct frame *frame, const str
   const double start = timer_now();
   struct set s = {.comm = comm, .frame = frame, .view = view, .options = options};
   s.stage.hide_sky = options->transparent;
+  s.stage.layers = options->layers;
   int code = set_up(&s, err);
   if (!code) {
     report->volume_seconds = timer_now() - start;
@@ -503,7 +519,7 @@ int picture_render(const struct comm *comm, const struct frame *frame, const str
       report->error = mean_error(film);
       if (options->denoise) denoise(film, comm ? comm->threads : 1);
       develop(film, exposure_of(film, s.light, options), options, image);
-      if (linear) *linear = copy_linear(film);
+      if (linear) *linear = options->layers ? copy_layers(film) : copy_linear(film);
     }
     film_destroy(&film);
     report->seconds = timer_now() - start;

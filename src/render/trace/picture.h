@@ -38,11 +38,17 @@ struct picture_options {
   bool snow_ground; /* all planes look covered by snow */
   enum picture_curve curve;
   bool denoise;
+  bool layers;      /* *linear has PICTURE_LAYERS floats a pixel */
   bool transparent; /* no sky behind what is seen */
   uint64_t seed;
 };
 
 struct picture_options picture_defaults(void);
+
+/* Channels of a picture with layers, in alphabetic order: opacity A, colour, normal in the world, depth (m),
+ * and which body it is. */
+enum { PICTURE_LAYERS = 9 };
+extern const char *const picture_layers[PICTURE_LAYERS];
 
 /* Mass of a particle (kg) where the frame does not say: that of the mean particle of the scene's shapes, or
  * of snow of 400 kg/m^3 packed as it is. */
@@ -65,8 +71,8 @@ struct picture_report {
 };
 
 /* Collective over comm (NULL: alone). On rank 0 fills the image, whatever its size; and unless it is NULL
- * *linear becomes the linear radiance, 3 floats a pixel, for mem_free(). The frame's arrays are the same on
- * all ranks. */
+ * *linear becomes the linear radiance, 3 floats a pixel, or all layers, for mem_free(). The frame's arrays
+ * are the same on all ranks. */
 int picture_render(const struct comm *comm, const struct frame *frame, const struct picture_view *view,
                    const struct picture_options *options, struct image *image, float **linear,
                    struct picture_report *report, struct error *err);

@@ -290,6 +290,41 @@ static void note_first(struct path *p, enum flight_end end, struct trace_sample 
   sample->depth = end == FLIGHT_ESCAPES ? INFINITY : way * (float)p->medium.volume->voxel;
 }
 
+/* Against the slope of the density where the ray is; 0 where it is even. */
+static void slope_at(const struct path *p, float out[3])
+{
+  const struct volume *v = p->medium.volume;
+  float at[3], square = 0.0f;
+  for (int d = 0; d < 3; d++) at[d] = p->ray.p[d];
+  for (int d = 0; d < 3; d++) {
+    const float here = at[d];
+    at[d] = here - 1.0f;
+    out[d] = volume_extinction(v, at);
+    at[d] = here + 1.0f;
+    out[d] -= volume_extinction(v, at);
+    at[d] = here;
+    square += out[d] * out[d];
+  }
+  for (int d = 0; d < 3; d++) out[d] = square > 0.0f ? out[d] / sqrtf(square) : 0.0f;
+}
+
+/* Normal and id of what the camera's ray met. */
+static void note_layers(struct path *p, enum flight_end end, struct trace_sample *sample)
+{
+  const struct solids *solids = p->stage->solids;
+  if (end == FLIGHT_ESCAPES) return;
+  sample->id = 1;
+  if (end == FLIGHT_COLLIDES) {
+    slope_at(p, sample->normal);
+    return;
+  }
+  double at[3], normal[3];
+  ray_wall(&p->ray, &p->medium, at);
+  solids_surface(solids, p->medium.moment, p->ray.body, p->direction, at, normal);
+  for (int d = 0; d < 3; d++) sample->normal[d] = (float)normal[d];
+  sample->id = 2 + solids->body[p->ray.body];
+}
+
 /* Where the ray began (m). */
 static void ray_start(const struct path *p, double out[3])
 {
@@ -322,6 +357,7 @@ void trace_path(const struct trace_stage *stage, const double origin[3], const d
     ray_start(&p, start);
     const enum flight_end end = flight(&p.ray, &p.medium, scale, sampler);
     if (p.events == 0) note_first(&p, end, sample);
+    if (p.events == 0 && stage->layers) note_layers(&p, end, sample);
     if (p.surface && mirror(&p, start, flown(&p, end), sample)) {
       if (!survives(&p)) return;
       continue;

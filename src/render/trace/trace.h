@@ -27,6 +27,7 @@ struct trace_stage {
   int similar_after;   /* scatterings; negative: never */
   float similar_scale; /* of the extinction: 1 - g a, a the largest albedo */
   float draw_chance;   /* that light is drawn at a scattering behind the first few */
+  bool layers;         /* samples have a normal and an id */
   bool hide_sky;       /* the camera does not see it */
   /* Ground seen from far away melts into the sky behind it, about `haze` metres from `center`; infinite: it
    * does not. */
@@ -42,6 +43,9 @@ struct trace_sample {
   float solid; /* 0: the camera's ray met nothing */
   float snow;  /* 1: it met snow or other matter first */
   float depth; /* m to what it met first */
+  /* With layers: */
+  float normal[3]; /* of what it met first, unit; 0 where there is none */
+  int id;          /* 0 sky, 1 snow or other matter, 2 and more: the scene's bodies in turn */
 };
 
 /* One path, from `origin` (m) along `direction` (unit). `when` in [0, 1) is the time in the shutter. */
