@@ -16,8 +16,8 @@
   ROW(repeats, int64_t, LATER)         /* and those that repeated one */                                     \
   ROW(migrated, int64_t, FIRST)        /* particles that stepped into another rank's slab; not those that a  \
                                           cut passed over */                                                 \
-  ROW(shared_contacts, int64_t, FIRST) /* nodes in contact on shared planes, summed over steps */            \
-  ROW(shared_plastic, int64_t, FIRST) /* particles clamped whose stencil touches a shared plane, likewise */ \
+  ROW(shared_contacts, int64_t, FIRST) /* nodes in contact in shared bricks, summed over steps */            \
+  ROW(shared_plastic, int64_t, FIRST) /* particles clamped in blocks that reach shared bricks, likewise */   \
   ROW(shared_changed, int64_t, LATER) /* changes of phase of such particles */                               \
   ROW(shortened, int64_t, LATER)      /* steps that sound made shorter than time.step */                     \
   ROW(melted, int64_t, LATER)         /* particles, each time they did */                                    \

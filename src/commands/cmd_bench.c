@@ -320,7 +320,7 @@ static void remove_folder(const struct bench *b, const char *folder)
   mem_free(frames);
 }
 
-/* Parts that a step has many of or a run has few of: one exchange of shared planes and one allreduce (of a CR
+/* Parts that a step has many of or a run has few of: one exchange of shared bricks and one allreduce (of a CR
  * iteration), and a frame, written to the disk and removed again. */
 static int bench_parts(struct bench *b, int64_t particles, struct error *err)
 {

@@ -384,6 +384,21 @@ int sim_create(struct sim **out, const struct comm *comm, const struct scene *sc
   return code;
 }
 
+/* Sums of the checkpoint's run have the order that they have here. */
+static int check_sums(const struct checkpoint *from, const char *path, bool lenient, struct error *err)
+{
+  if (from->format == CHECKPOINT_VERSION) return FIRN_OK;
+  if (lenient) {
+    log_warn("%s was written by Firn %s, whose sums over the grid had another order: the last bits will differ",
+             path, from->version);
+    return FIRN_OK;
+  }
+  return error_set(err, FIRN_EINPUT,
+                   "%s was written by Firn %s (format version %lld), whose sums over the grid had another order, "
+                   "so the last bits would differ; continue with that version, or with --force",
+                   path, from->version, (long long)from->format);
+}
+
 /* The kernels that the checkpoint was computed with, or another choice where that is allowed. */
 static int check_kernels(const struct sim *sim, const struct checkpoint *from, bool lenient,
                          struct error *err)
@@ -472,7 +487,8 @@ static int restore(struct sim *sim, const char *path, const struct checkpoint *f
                    struct error *err)
 {
   const struct scene *scene = sim->scene;
-  int code = check_kernels(sim, from, lenient, err);
+  int code = check_sums(from, path, lenient, err);
+  if (!code) code = check_kernels(sim, from, lenient, err);
   if (!code) code = scene_particles_fit(&sim->comm, (double)from->particles, err);
   if (!code) code = checkpoint_read(&sim->comm, path, &scene->writing, lenient, sim->p, err);
   if (!code) code = map_materials(sim, path, from, err);

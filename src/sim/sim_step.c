@@ -23,7 +23,7 @@
 
 enum { DEEPEST_HALVING = 8 };
 
-/* Steps 1 and 3: mass, momentum and force of all particles, complete on shared planes. */
+/* Steps 1 and 3: mass, momentum and force of all particles, complete on shared bricks. */
 static void rasterise(struct sim *sim, double *clock)
 {
   const enum node_field fields[2] = {NODE_MOMENTUM, NODE_VELOCITY};
@@ -39,7 +39,7 @@ static void rasterise(struct sim *sim, double *clock)
   sim_end_phase(sim, PHASE_P2G, clock);
 }
 
-/* Step 4: v* on all nodes this rank holds; shared planes are done by both sides alike, here and below. */
+/* Step 4: v* on all nodes this rank holds; shared bricks are done by both sides alike, here and below. */
 static void update_velocities(struct sim *sim)
 {
   const struct grid *g = sim->mesh.grid;
