@@ -100,8 +100,7 @@ struct description {
 static bool describe(hid_t file, const void *context)
 {
   const struct description *d = context;
-  return hdf5_put_text(file, "format", "firn checkpoint") &&
-         hdf5_put_i64(file, "format_version", VERSION) &&
+  return hdf5_put_text(file, "format", "firn checkpoint") && hdf5_put_i64(file, "format_version", VERSION) &&
          put_numbers(file, d->info) && hdf5_put_text(file, "units", "SI: m, kg, s") &&
          hdf5_put_text(file, "run_id", d->info->run_id) && hdf5_put_text(file, "isa", d->info->isa) &&
          (!d->info->instruments || hdf5_put_text(file, "instruments", d->info->instruments)) &&

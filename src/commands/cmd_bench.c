@@ -341,7 +341,8 @@ static int bench_parts(struct bench *b, int64_t particles, struct error *err)
     struct exact_sum dots[4] = {{{0}}};
     grid_clear(sim->mesh.grid, field);
     double start = timer_now();
-    for (int round = 0; round < ROUNDS; round++) halo_exchange(sim->mesh.halo, sim->mesh.grid, &field, 1);
+    for (int round = 0; round < ROUNDS; round++)
+      halo_exchange(sim->mesh.halo, sim->mesh.grid, &(struct halo_field){field, true}, 1);
     halo = fmin(halo, (timer_now() - start) / ROUNDS);
     start = timer_now();
     for (int round = 0; round < ROUNDS; round++) reduce_exact(&b->comm, dots, 4);
