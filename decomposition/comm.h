@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whom a rank waits for: its neighbours (shared planes, tile lists, particles), or all (sums and maxima). */
+/* Whom a rank waits for: its neighbours (shared bricks, lists of them, particles), or all (sums and maxima).
+ */
 enum wait { WAIT_NEIGHBOURS, WAIT_ALL, WAITS };
 
 /* What a rank has sent and how long it waited since comm_create(): measured where it happens, so that no

@@ -109,7 +109,13 @@ static struct shared_bricks shared_bricks(const struct grid *g, int side)
   return (struct shared_bricks){g->layer_brick[layer], g->layer_brick[layer + 1] - g->layer_brick[layer]};
 }
 
-enum { SHARED_DOUBLES = SHARED_PLANES * TILE_DOUBLES }; /* of a brick */
+enum { SHARED_NODES = SHARED_PLANES * TILE_NODES }; /* of a brick */
+
+/* Doubles that a field sends for some bricks. */
+static int64_t message_doubles(const struct shared_bricks *shared, bool vector)
+{
+  return (int64_t)shared->count * SHARED_NODES * (vector ? 3 : 4);
+}
 
 /* Room for the parts of a field, to a side and from it. */
 static void fit_boxes(struct halo *h, int side, enum node_field field, int64_t doubles)
@@ -127,15 +133,20 @@ static void fit_boxes(struct halo *h, int side, enum node_field field, int64_t d
   h->outbox[side][field] = mem_alloc((size_t)h->box_capacity[side], sizeof(double));
 }
 
-static void pack(const struct grid *g, const struct shared_bricks *shared, const double *node, double *box)
+static void pack(const struct grid *g, const struct shared_bricks *shared, const struct halo_field *field,
+                 double *box)
 {
+  const int first = field->vector ? 1 : 0, channels = 4 - first;
 #pragma omp parallel for num_threads(g->threads) schedule(static)
-  for (int32_t k = 0; k < shared->count; k++)
-    memcpy(box + (int64_t)k * SHARED_DOUBLES, node + (int64_t)(shared->first + k) * BRICK_DOUBLES,
-           SHARED_DOUBLES * sizeof *box);
+  for (int32_t k = 0; k < shared->count; k++) {
+    const double *node = g->node[field->field] + (int64_t)(shared->first + k) * BRICK_DOUBLES + first;
+    double *to = box + (int64_t)k * SHARED_NODES * channels;
+    for (int n = 0; n < SHARED_NODES; n++, node += 4)
+      for (int c = 0; c < channels; c++) *to++ = node[c];
+  }
 }
 
-void halo_begin(struct halo *h, struct grid *g, const enum node_field *fields, int count)
+void halo_begin(struct halo *h, struct grid *g, const struct halo_field *fields, int count)
 {
   const int neighbour[2] = {h->left, h->right};
   h->pending_count = 0;
@@ -143,16 +154,18 @@ void halo_begin(struct halo *h, struct grid *g, const enum node_field *fields, i
   for (int side = 0; side < 2; side++) {
     if (neighbour[side] < 0) continue;
     const struct shared_bricks shared = shared_bricks(g, side);
-    const int64_t doubles = (int64_t)shared.count * SHARED_DOUBLES;
     for (int k = 0; k < count; k++) {
-      fit_boxes(h, side, fields[k], doubles);
-      MPI_Irecv(h->inbox[side][fields[k]], comm_count(doubles), MPI_DOUBLE, neighbour[side],
-                field_tag(fields[k]), h->comm->mpi, &h->pending[h->pending_count++]);
+      const enum node_field field = fields[k].field;
+      fit_boxes(h, side, field, message_doubles(&shared, false));
+      MPI_Irecv(h->inbox[side][field], comm_count(message_doubles(&shared, fields[k].vector)), MPI_DOUBLE,
+                neighbour[side], field_tag(field), h->comm->mpi, &h->pending[h->pending_count++]);
     }
     for (int k = 0; k < count; k++) {
-      pack(g, &shared, g->node[fields[k]], h->outbox[side][fields[k]]);
-      MPI_Isend(h->outbox[side][fields[k]], comm_count(doubles), MPI_DOUBLE, neighbour[side],
-                field_tag(fields[k]), h->comm->mpi, &h->pending[h->pending_count++]);
+      const enum node_field field = fields[k].field;
+      const int64_t doubles = message_doubles(&shared, fields[k].vector);
+      pack(g, &shared, &fields[k], h->outbox[side][field]);
+      MPI_Isend(h->outbox[side][field], comm_count(doubles), MPI_DOUBLE, neighbour[side], field_tag(field),
+                h->comm->mpi, &h->pending[h->pending_count++]);
       count_message(h, doubles * (int64_t)sizeof(double));
       h->pending_bytes += doubles * (int64_t)sizeof(double);
     }
@@ -166,19 +179,22 @@ void halo_progress(struct halo *h)
 }
 
 /* As kernels/merge.c does it: subnormal numbers count as zero, and a sum of -0.0 becomes +0.0. */
-static void add(struct grid *g, const struct shared_bricks *shared, const double *box, double *node)
+static void add(struct grid *g, const struct shared_bricks *shared, const struct halo_field *field,
+                const double *box)
 {
+  const int first = field->vector ? 1 : 0, channels = 4 - first;
 #pragma omp parallel for num_threads(g->threads) schedule(static)
   for (int32_t k = 0; k < shared->count; k++) {
     const flush_mode mode = flush_begin();
-    double *to = node + (int64_t)(shared->first + k) * BRICK_DOUBLES;
-    const double *from = box + (int64_t)k * SHARED_DOUBLES;
-    for (int i = 0; i < SHARED_DOUBLES; i++) to[i] = to[i] + from[i] + 0.0;
+    double *node = g->node[field->field] + (int64_t)(shared->first + k) * BRICK_DOUBLES + first;
+    const double *from = box + (int64_t)k * SHARED_NODES * channels;
+    for (int n = 0; n < SHARED_NODES; n++, node += 4)
+      for (int c = 0; c < channels; c++) node[c] = node[c] + *from++ + 0.0;
     flush_end(mode);
   }
 }
 
-void halo_end(struct halo *h, struct grid *g, const enum node_field *fields, int count)
+void halo_end(struct halo *h, struct grid *g, const struct halo_field *fields, int count)
 {
   const int neighbour[2] = {h->left, h->right};
   const double begin = comm_wait_begin();
@@ -188,11 +204,11 @@ void halo_end(struct halo *h, struct grid *g, const enum node_field *fields, int
   for (int side = 0; side < 2; side++) {
     if (neighbour[side] < 0) continue;
     const struct shared_bricks shared = shared_bricks(g, side);
-    for (int k = 0; k < count; k++) add(g, &shared, h->inbox[side][fields[k]], g->node[fields[k]]);
+    for (int k = 0; k < count; k++) add(g, &shared, &fields[k], h->inbox[side][fields[k].field]);
   }
 }
 
-void halo_exchange(struct halo *h, struct grid *g, const enum node_field *fields, int count)
+void halo_exchange(struct halo *h, struct grid *g, const struct halo_field *fields, int count)
 {
   halo_begin(h, g, fields, count);
   halo_end(h, g, fields, count);

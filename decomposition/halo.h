@@ -16,7 +16,7 @@ struct halo {
   int left, right; /* ranks, or -1 */
   MPI_Request pending[4 * NODE_FIELDS];
   int pending_count;
-  int64_t pending_bytes;      /* sent with them */
+  int64_t pending_bytes;                                  /* sent with them */
   double *inbox[2][NODE_FIELDS], *outbox[2][NODE_FIELDS]; /* by side; NULL until a field is exchanged */
   int64_t box_capacity[2];
   uint64_t *keys[4]; /* bricks: to the left, to the right, from the left, from the right */
@@ -27,19 +27,25 @@ struct halo {
 struct halo *halo_create(const struct comm *comm);
 void halo_destroy(struct halo **halo);
 
-/* After grid_collect(): agrees with both neighbours on the shared bricks and numbers the grid's. Called by all
- * ranks. */
+/* After grid_collect(): agrees with both neighbours on the shared bricks and numbers the grid's. Called by
+ * all ranks. */
 void halo_agree(struct halo *halo, const struct slabs *slabs, struct grid *grid);
+
+/* Fields of an exchange; `vector`: all but the scalar, which is zero. */
+struct halo_field {
+  enum node_field field;
+  bool vector;
+};
 
 /* Completes the sums of some fields on all shared bricks. halo_begin() when the rank's parts of these are
  * there; until halo_end() they must not be touched, while other bricks may be worked on. halo_progress() in
  * between moves messages on, if MPI does not do so by itself. */
-void halo_begin(struct halo *halo, struct grid *grid, const enum node_field *fields, int count);
+void halo_begin(struct halo *halo, struct grid *grid, const struct halo_field *fields, int count);
 void halo_progress(struct halo *halo);
-void halo_end(struct halo *halo, struct grid *grid, const enum node_field *fields, int count);
+void halo_end(struct halo *halo, struct grid *grid, const struct halo_field *fields, int count);
 
 /* Both at once. */
-void halo_exchange(struct halo *halo, struct grid *grid, const enum node_field *fields, int count);
+void halo_exchange(struct halo *halo, struct grid *grid, const struct halo_field *fields, int count);
 
 /* Words for both neighbours, and theirs; a neighbour that is not there sends none. */
 struct halo_words {

@@ -1,8 +1,8 @@
 /* Slabs: which rank owns which layers of blocks.
  *
- * Slab r is the layers [cut[r], cut[r + 1]) along the slab axis, at least one, so that a stencil never reaches
- * past a neighbour. With more ranks than layers the surplus has no slab and idles. Every rank holds all
- * cuts. */
+ * Slab r is the layers [cut[r], cut[r + 1]) along the slab axis, at least one, so that a stencil never
+ * reaches past a neighbour. With more ranks than layers the surplus has no slab and idles. Every rank holds
+ * all cuts. */
 #ifndef FIRN_DECOMPOSITION_SLABS_H
 #define FIRN_DECOMPOSITION_SLABS_H
 

@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* Version 2: `JP` is J_P also of materials that keep its logarithm, and `ln_JP` is what they keep. In version
- * 1, and of other materials, `JP` is what is kept. */
-enum { PLAIN_VERSION = 1, VERSION = 2 };
+ * 1, and of other materials, `JP` is what is kept. Version 3: the run's sums over the grid are in blocks. */
+enum { OLDEST_VERSION = 1, VERSION = CHECKPOINT_VERSION };
 
 enum since { FIRST, LATER }; /* every checkpoint has it; those of earlier versions lack it: it is 0 then */
 
@@ -100,8 +100,7 @@ struct description {
 static bool describe(hid_t file, const void *context)
 {
   const struct description *d = context;
-  return hdf5_put_text(file, "format", "firn checkpoint") &&
-         hdf5_put_i64(file, "format_version", some_keep_log(d->scene) ? VERSION : PLAIN_VERSION) &&
+  return hdf5_put_text(file, "format", "firn checkpoint") && hdf5_put_i64(file, "format_version", VERSION) &&
          put_numbers(file, d->info) && hdf5_put_text(file, "units", "SI: m, kg, s") &&
          hdf5_put_text(file, "run_id", d->info->run_id) && hdf5_put_text(file, "isa", d->info->isa) &&
          (!d->info->instruments || hdf5_put_text(file, "instruments", d->info->instruments)) &&
@@ -230,10 +229,11 @@ static int read_attributes(hid_t file, struct checkpoint *info, const char *path
   if (!get_word(file, "format", format, sizeof format) || strcmp(format, "firn checkpoint") != 0 ||
       !hdf5_get_i64(file, "format_version", &version))
     return error_set(err, FIRN_EDAMAGED, "%s is not a checkpoint", path);
-  if (version != PLAIN_VERSION && version != VERSION)
+  if (version < OLDEST_VERSION || version > VERSION)
     return error_set(err, FIRN_EFORMAT,
-                     "%s is a checkpoint of format version %lld and this Firn (%s) reads versions %d and %d",
-                     path, (long long)version, FIRN_VERSION, PLAIN_VERSION, VERSION);
+                     "%s is a checkpoint of format version %lld and this Firn (%s) reads versions %d to %d",
+                     path, (long long)version, FIRN_VERSION, OLDEST_VERSION, VERSION);
+  info->format = version;
   info->scene = hdf5_get_text(file, "scene");
   info->resolved = hdf5_get_text(file, "scene_resolved");
   info->files = hdf5_get_text(file, "scene_files");       /* none: the scene names no files */

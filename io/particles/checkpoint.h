@@ -17,8 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Checkpoints of earlier format versions are of runs whose sums over the grid had another order: their runs
+ * continue with other last bits. */
+enum { CHECKPOINT_VERSION = 3 };
+
 /* Everything but the particles. */
 struct checkpoint {
+  int64_t format;              /* version of the file that it was read from */
   double time;                 /* s */
   double max_speed, max_sound; /* m/s: the next step's length depends on their bits */
   double trusted;              /* s: and on this (struct sim_clock) */

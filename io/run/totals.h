@@ -16,18 +16,18 @@
   ROW(repeats, int64_t, LATER)         /* and those that repeated one */                                     \
   ROW(migrated, int64_t, FIRST)        /* particles that stepped into another rank's slab; not those that a  \
                                           cut passed over */                                                 \
-  ROW(shared_contacts, int64_t, FIRST) /* nodes in contact on shared planes, summed over steps */            \
-  ROW(shared_plastic, int64_t, FIRST) /* particles clamped whose stencil touches a shared plane, likewise */ \
-  ROW(shared_changed, int64_t, LATER) /* changes of phase of such particles */                               \
-  ROW(shortened, int64_t, LATER)      /* steps that sound made shorter than time.step */                     \
-  ROW(melted, int64_t, LATER)         /* particles, each time they did */                                    \
-  ROW(frozen, int64_t, LATER)         /* likewise */                                                         \
-  ROW(pass_limits, int64_t, LATER)    /* steps whose last allowed solve was not checked any more */          \
-  ROW(melted_mass, double, LATER)     /* kg */                                                               \
-  ROW(frozen_mass, double, LATER)     /* kg */                                                               \
-  ROW(heat_in, double, LATER)         /* J, from bodies and air */                                           \
-  ROW(body_friction, int64_t, LATER)  /* steps of free bodies whose friction had no solution */              \
-  ROW(body_rounds, int64_t, LATER)    /* steps whose contact between bodies was left after the last round */
+  ROW(shared_contacts, int64_t, FIRST) /* nodes in contact in shared bricks, summed over steps */            \
+  ROW(shared_plastic, int64_t, FIRST)  /* particles clamped in blocks that reach shared bricks, likewise */  \
+  ROW(shared_changed, int64_t, LATER)  /* changes of phase of such particles */                              \
+  ROW(shortened, int64_t, LATER)       /* steps that sound made shorter than time.step */                    \
+  ROW(melted, int64_t, LATER)          /* particles, each time they did */                                   \
+  ROW(frozen, int64_t, LATER)          /* likewise */                                                        \
+  ROW(pass_limits, int64_t, LATER)     /* steps whose last allowed solve was not checked any more */         \
+  ROW(melted_mass, double, LATER)      /* kg */                                                              \
+  ROW(frozen_mass, double, LATER)      /* kg */                                                              \
+  ROW(heat_in, double, LATER)          /* J, from bodies and air */                                          \
+  ROW(body_friction, int64_t, LATER)   /* steps of free bodies whose friction had no solution */             \
+  ROW(body_rounds, int64_t, LATER)     /* steps whose contact between bodies was left after the last round */
 
 #define TOTALS_MEMBER(name, type, since) type name;
 struct sim_totals {

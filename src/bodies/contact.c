@@ -85,8 +85,8 @@ static bool collide_node(const struct grid *g, const struct body_pose *pose, con
   return true;
 }
 
-static void collide_tile(struct grid *g, int32_t tile, const struct body_pose *poses, int body,
-                         double closes, const struct contacts *contacts, struct tile_contacts *found,
+static void collide_tile(struct grid *g, int32_t tile, const struct body_pose *poses, int body, double closes,
+                         const struct contacts *contacts, struct tile_contacts *found,
                          struct body_tally *tallies)
 {
   const struct body_pose *pose = &poses[body];
@@ -235,6 +235,20 @@ void contacts_clear(struct contacts *contacts, const double *heat, bool slide, b
   contacts->heat = heat;
   contacts->slide = slide;
   contacts->whole = whole;
+}
+
+void contacts_append(struct contacts *to, const struct contacts *from)
+{
+  to->node = mem_reserve(to->node, &to->capacity, to->count + from->count, sizeof *to->node);
+  to->touch = mem_reserve(to->touch, &to->touch_capacity, to->touches + from->touches, sizeof *to->touch);
+  if (from->touches) memcpy(to->touch + to->touches, from->touch, (size_t)from->touches * sizeof *to->touch);
+  for (int32_t n = 0; n < from->count; n++) {
+    struct contact_node *node = &to->node[to->count++];
+    *node = from->node[n];
+    node->from += to->touches;
+    node->to += to->touches;
+  }
+  to->touches += from->touches;
 }
 
 void contacts_free(struct contacts *contacts)

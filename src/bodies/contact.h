@@ -47,6 +47,9 @@ void contacts_free(struct contacts *contacts);
 /* A list without nodes, for the step that begins. */
 void contacts_clear(struct contacts *contacts, const double *heat, bool slide, bool whole);
 
+/* Appends the nodes of `from`, whose tiles are behind those of the list. */
+void contacts_append(struct contacts *contacts, const struct contacts *from);
+
 /* The vectors of a field lose their parts along the normals of the bodies: nodes of tiles [begin, end). */
 void contacts_project(const struct contacts *contacts, double *field, int32_t begin, int32_t end);
 

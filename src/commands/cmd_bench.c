@@ -313,7 +313,7 @@ static void remove_folder(const struct bench *b, const char *folder)
   mem_free(frames);
 }
 
-/* Parts that a step has many of or a run has few of: one exchange of shared planes and one allreduce (of a CR
+/* Parts that a step has many of or a run has few of: one exchange of shared bricks and one allreduce (of a CR
  * iteration), and a frame, written to the disk and removed again. */
 static int bench_parts(struct bench *b, int64_t particles, struct error *err)
 {
@@ -334,7 +334,8 @@ static int bench_parts(struct bench *b, int64_t particles, struct error *err)
     struct exact_sum dots[4] = {{{0}}};
     grid_clear(sim->mesh.grid, field);
     double start = timer_now();
-    for (int round = 0; round < ROUNDS; round++) halo_exchange(sim->mesh.halo, sim->mesh.grid, &field, 1);
+    for (int round = 0; round < ROUNDS; round++)
+      halo_exchange(sim->mesh.halo, sim->mesh.grid, &(struct halo_field){field, true}, 1);
     halo = fmin(halo, (timer_now() - start) / ROUNDS);
     start = timer_now();
     for (int round = 0; round < ROUNDS; round++) reduce_exact(&b->comm, dots, 4);

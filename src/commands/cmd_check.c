@@ -234,9 +234,10 @@ static int print_request(const struct scene *scene, const struct scene_estimate 
                         : "by the speed of this machine, timed just now: measure the other one with firn "
                           "model --save, give --machine");
   if (time.slabs < c.ranks)
-    printf("  warning: %s: only %d of %d ranks get a slab, which has at least %d planes; use fewer ranks, and "
-           "more threads\n",
-           scene->path, time.slabs, c.ranks, BLOCK_X);
+    printf(
+        "  warning: %s: only %d of %d ranks get a slab, which has at least %d planes; use fewer ranks, and "
+        "more threads\n",
+        scene->path, time.slabs, c.ranks, BLOCK_X);
   return FIRN_OK;
 }
 

@@ -239,9 +239,10 @@ static void print_head(const struct findings *m, const struct options *o, const 
                        const struct model_case *c)
 {
   const double seconds = m->speed.parallel + m->speed.serial;
-  printf("%lld particles%s, %d layers of blocks along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
-         (long long)p->all_particles, o->weak ? " per rank" : "", p->layers, 'x' + p->axis,
-         (long long)(BRICK_TILES * p->all_bricks), m->speed.ranks, m->speed.threads, m->speed.machine);
+  printf(
+      "%lld particles%s, %d layers of blocks along %c, %lld tiles; measured on %d ranks of %d threads: %s\n",
+      (long long)p->all_particles, o->weak ? " per rank" : "", p->layers, 'x' + p->axis,
+      (long long)(BRICK_TILES * p->all_bricks), m->speed.ranks, m->speed.threads, m->speed.machine);
   printf("a particle of a dense block takes %.0f ns per step", 1e9 * seconds * 22.0);
   if (c->implicit)
     printf(" and %.0f ns per product; %.3g iterations per step", 1e9 * m->speed.product * 8.0, c->iterations);

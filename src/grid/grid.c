@@ -227,7 +227,8 @@ static void link_bricks(struct block_set *set, const struct grid *g)
       *brick = at[k];
       set->of_brick[8 * (int64_t)at[k] + k] = block;
     }
-  const uint64_t low = grid_block_key(g->first + 1, 0, 0), high = grid_block_key(g->first + g->layers - 1, 0, 0);
+  const uint64_t low = grid_block_key(g->first + 1, 0, 0),
+                 high = grid_block_key(g->first + g->layers - 1, 0, 0);
   set->inside[0] = 0;
   set->inside[1] = set->count;
   while (g->has_left && set->inside[0] < set->count && set->key[set->inside[0]] < low) set->inside[0]++;
@@ -306,8 +307,7 @@ int32_t grid_find_brick(const struct grid *g, uint64_t key)
 
 void grid_make(struct grid *g, enum node_field field)
 {
-  if (!g->node[field])
-    g->node[field] = mem_alloc((size_t)g->brick_capacity * BRICK_DOUBLES, sizeof(double));
+  if (!g->node[field]) g->node[field] = mem_alloc((size_t)g->brick_capacity * BRICK_DOUBLES, sizeof(double));
 }
 
 void grid_clear(struct grid *g, enum node_field field)
@@ -379,8 +379,7 @@ bool grid_is_valid(const struct grid *g)
 {
   const struct block_set *set = &g->blocks;
   if (!rises(g->layer_block, g->layers, set->count) || !rises(set->first, set->count, g->cell_count) ||
-      !rises(g->layer_brick, g->layers + 1, g->brick_count) ||
-      g->tile_count != BRICK_TILES * g->brick_count)
+      !rises(g->layer_brick, g->layers + 1, g->brick_count) || g->tile_count != BRICK_TILES * g->brick_count)
     return false;
   if (!is_sorted(g->cell_key, g->cell_count) || !is_sorted(set->key, set->count) ||
       !is_sorted(g->brick_key, g->brick_count))

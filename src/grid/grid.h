@@ -110,9 +110,9 @@ struct grid {
   /* Blocks of this rank have indices [first, first + layers) on axis 0. */
   int32_t first, layers;
   int32_t cell_count, cell_capacity;
-  int32_t *cell_start;   /* [cell_count + 1] first particle */
-  uint64_t *cell_key;    /* [cell_count] */
-  int32_t largest_cell;  /* particles in the fullest one */
+  int32_t *cell_start;  /* [cell_count + 1] first particle */
+  uint64_t *cell_key;   /* [cell_count] */
+  int32_t largest_cell; /* particles in the fullest one */
   struct block_set blocks;
   int32_t *layer_block; /* [layers + 1] first block */
 
@@ -121,8 +121,8 @@ struct grid {
   uint64_t *brick_key;  /* [brick_count] rising */
   int32_t *layer_brick; /* [layers + 2] first brick */
   int32_t layer_capacity;
-  int32_t tile_count;          /* BRICK_TILES brick_count: tile t is node plane t % 4 of brick t / 4 */
-  double *node[NODE_FIELDS];   /* [BRICK_DOUBLES brick_count] each; NULL until first wanted */
+  int32_t tile_count;        /* BRICK_TILES brick_count: tile t is node plane t % 4 of brick t / 4 */
+  double *node[NODE_FIELDS]; /* [BRICK_DOUBLES brick_count] each; NULL until first wanted */
 
   /* The neighbour ranks reach the bricks of the first layer, and of the last, as well. Of the last, node
    * plane 3 belongs to the right neighbour alone and has nothing here. */

@@ -1,5 +1,5 @@
-/* Movers come nearly in order, from the cells of some blocks into the same or the next ones: a first pass puts
- * those of each part of the domain together, and what remains is done part by part, in the cache. */
+/* Movers come nearly in order, from the cells of some blocks into the same or the next ones: a first pass
+ * puts those of each part of the domain together, and what remains is done part by part, in the cache. */
 #include "grid/reorder_movers.h"
 
 #include "base/memory.h"

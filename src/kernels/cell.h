@@ -49,8 +49,8 @@ static inline struct cell_place cell_place(const struct block_set *set, int32_t 
                              grid_place_z(cell)};
 }
 
-/* The z row of four nodes (a, b) of a cell has two parts: `first` nodes in one brick from node z on, the others
- * from the beginning of the next. Places of the rows in a field; -1: the brick is not there. */
+/* The z row of four nodes (a, b) of a cell has two parts: `first` nodes in one brick from node z on, the
+ * others from the beginning of the next. Places of the rows in a field; -1: the brick is not there. */
 struct cell_row {
   int64_t at[2];
   int first;

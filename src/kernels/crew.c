@@ -113,7 +113,8 @@ static int32_t take(struct crew *crew, int threads, int w, int *from)
 }
 
 /* --- parts
- * -------------------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static double *store_take(struct part_store *store, int fields)
 {
@@ -127,7 +128,8 @@ static double *store_take(struct part_store *store, int fields)
 #pragma omp critical(firn_parts)
   {
     store->made = mem_reserve(store->made, &store->made_capacity, store->made_count + 1, sizeof *store->made);
-    store->spare = mem_reserve(store->spare, &store->spare_capacity, store->made_count + 1, sizeof *store->spare);
+    store->spare =
+        mem_reserve(store->spare, &store->spare_capacity, store->made_count + 1, sizeof *store->spare);
     store->made[store->made_count++] = part;
   }
   return part;
@@ -140,7 +142,8 @@ static void store_give(struct part_store *store, double *part)
 }
 
 /* One thread's share of the counters, before any block is begun. */
-static void sum_begin(struct sum_state *state, struct grid *g, const struct block_sum *sum, int w, int threads)
+static void sum_begin(struct sum_state *state, struct grid *g, const struct block_sum *sum, int w,
+                      int threads)
 {
   const struct block_set *set = sum->set;
   const int32_t blocks[2] = {(int32_t)((int64_t)set->count * w / threads),
@@ -168,7 +171,8 @@ static void merge_brick(struct crew *crew, struct sum_state *state, struct grid 
     struct brick_parts parts;
     for (int k = 0; k < 8; k++)
       parts.part[k] = blocks[k] < 0 ? NULL : state->part[blocks[k]] + (int64_t)f * PART_DOUBLES;
-    crew->kernels->merge(sum->layout, &parts, g->node[sum->field[f]] + (int64_t)brick * BRICK_DOUBLES);
+    crew->kernels->merge(sum->layout, sum->vector, &parts,
+                         g->node[sum->field[f]] + (int64_t)brick * BRICK_DOUBLES);
   }
   for (int k = 0; k < 8; k++)
     if (blocks[k] >= 0 && __atomic_sub_fetch(&state->left[blocks[k]], 1, __ATOMIC_ACQ_REL) == 0)
@@ -267,7 +271,8 @@ void crew_tiles(struct crew *crew, const struct grid *g, tile_kernel *kernel, vo
     worker->counts = true;
     kernel(arguments, worker, tiles_before(owned, w, g->threads), tiles_before(owned, w + 1, g->threads));
     worker->counts = false;
-    kernel(arguments, worker, owned + tiles_before(others, w, g->threads), owned + tiles_before(others, w + 1, g->threads));
+    kernel(arguments, worker, owned + tiles_before(others, w, g->threads),
+           owned + tiles_before(others, w + 1, g->threads));
     flush_end(mode);
     timeline_end(crew->timeline, w, "tiles", since);
   }

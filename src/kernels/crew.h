@@ -21,13 +21,14 @@ struct block_sum {
   enum part_layout layout;
   int fields;
   enum node_field field[WORKER_PARTS];
+  bool vector; /* they have no scalar: it becomes 0, and stays here at a cut */
 };
 
 /* A sum that is under way. */
 struct sum_state {
-  double **part;  /* [blocks] where its parts are, one field behind the other */
-  int32_t *left;  /* [blocks] bricks that still need them */
-  int32_t *wait;  /* [bricks] blocks that are not finished */
+  double **part; /* [blocks] where its parts are, one field behind the other */
+  int32_t *left; /* [blocks] bricks that still need them */
+  int32_t *wait; /* [bricks] blocks that are not finished */
   int64_t part_capacity, left_capacity, wait_capacity;
 };
 
@@ -67,8 +68,8 @@ void crew_free(struct crew *crew);
 void crew_fit(struct crew *crew, const struct grid *grid);
 
 /* A kernel over all blocks of a set. */
-void crew_blocks(struct crew *crew, const struct grid *grid, const struct block_set *set, block_kernel *kernel,
-                 void *arguments);
+void crew_blocks(struct crew *crew, const struct grid *grid, const struct block_set *set,
+                 block_kernel *kernel, void *arguments);
 
 /* The n-th sum of those under way, over the blocks of a pass: PASS_EDGES and then PASS_INSIDE, or PASS_ALL.
  * Bricks whose blocks are all done have their fields; the others follow. Bricks that no block of the set

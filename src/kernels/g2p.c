@@ -486,7 +486,8 @@ ALWAYS_INLINE void gather_pass(const struct transfer *t, struct workspace *w, in
     double *out = w->out[0] + (row + g->cell_start[c] - s) * GATHERED_DOUBLES;
     const double *corner = block_corner(w->nodes[0], g->cell_key[c]);
     if (flip)
-      gather_cell(w->records[0], first, last, corner, block_corner(w->nodes[1], g->cell_key[c]), support, out);
+      gather_cell(w->records[0], first, last, corner, block_corner(w->nodes[1], g->cell_key[c]), support,
+                  out);
     else
       gather_cell(w->records[0], first, last, corner, NULL, support, out);
     if (twice)

@@ -70,7 +70,12 @@ void KERNEL(hessian)(void *arguments, struct worker *worker, int32_t block)
   const struct transfer *t = a->transfer;
   const struct grid *g = t->grid;
   const int32_t end = g->blocks.first[block + 1];
-  part_clear(worker->part[0]);
+#if defined __AVX2__
+  if (!a->diagonal)
+    sheets_clear_vectors(worker->part[0]);
+  else
+#endif
+    part_clear(worker->part[0]);
   if (stencil_is_liquid(a->solid, g->blocks.first[block], end)) return;
   block_load(worker->work.nodes[0], g, block, g->node[a->in]);
   for (int32_t c = g->blocks.first[block]; c < end;) {

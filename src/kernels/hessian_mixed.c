@@ -172,11 +172,11 @@ static void single_load_block(struct single_nodes *nodes, const struct grid *g, 
 ALWAYS_INLINE vf sheet_load(const float *row, int y, int q)
 {
 #if defined __AVX512F__
-  static const int32_t index[BLOCK_Y][16] __attribute__((aligned(64))) = {
-      {0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27},
-      {1, 2, 3, 4, 9, 10, 11, 12, 17, 18, 19, 20, 25, 26, 27, 28},
-      {2, 3, 4, 5, 10, 11, 12, 13, 18, 19, 20, 21, 26, 27, 28, 29},
-      {3, 4, 5, 6, 11, 12, 13, 14, 19, 20, 21, 22, 27, 28, 29, 30}};
+  static const int32_t index[BLOCK_Y][16]
+      __attribute__((aligned(64))) = {{0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27},
+                                      {1, 2, 3, 4, 9, 10, 11, 12, 17, 18, 19, 20, 25, 26, 27, 28},
+                                      {2, 3, 4, 5, 10, 11, 12, 13, 18, 19, 20, 21, 26, 27, 28, 29},
+                                      {3, 4, 5, 6, 11, 12, 13, 14, 19, 20, 21, 22, 27, 28, 29, 30}};
   (void)q;
   return (vf)_mm512_permutex2var_ps(_mm512_loadu_ps(row), _mm512_load_si512(index[y]),
                                     _mm512_loadu_ps(row + 2 * SHEET_ROW));
@@ -502,7 +502,10 @@ void KERNEL(hessian_mixed)(void *arguments, struct worker *worker, int32_t block
   struct single_records *rec = (struct single_records *)worker->work.records[0];
   struct single_nodes *nodes = (struct single_nodes *)worker->work.nodes[0];
   double *part = worker->part[0];
-  vd_clear(part, PART_DOUBLES);
+  if (a->diagonal)
+    part_clear(part);
+  else
+    sheets_clear_vectors(part);
   if (stencil_is_liquid(a->solid, g->blocks.first[block], end)) return;
   single_load_block(nodes, g, block, g->node[a->in]);
   for (int32_t c = g->blocks.first[block]; c < end;) {

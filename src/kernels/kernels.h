@@ -330,11 +330,13 @@ struct bare {
 #define TILE_MEMBER(kernel)  tile_kernel *kernel;
 struct kernels {
   const char *name;
-  enum part_layout layout; /* of the transfers: of all kernels but hessian_mixed, heat_product and liquid ones */
+  enum part_layout
+      layout; /* of the transfers: of all kernels but hessian_mixed, heat_product and liquid ones */
   FIRN_BLOCK_KERNELS(BLOCK_MEMBER)
   FIRN_TILE_KERNELS(TILE_MEMBER)
-  /* The nodes of a brick: the sum over its parts in pairs along z, then y, then x. */
-  void (*merge)(enum part_layout layout, const struct brick_parts *parts, double *brick);
+  /* The nodes of a brick: the sum over its parts in pairs along z, then y, then x. `vector`: their scalars
+   * are not looked at, and become 0. */
+  void (*merge)(enum part_layout layout, bool vector, const struct brick_parts *parts, double *brick);
   void (*liquid_common)(struct liquid *liquid, const struct grid_geometry *geometry);
   void (*bare_p2g)(struct bare *bare);
   void (*bare_g2p)(struct bare *bare);

@@ -16,15 +16,15 @@ enum { LIQUID_TABLE = 256 }; /* doubles: of each node a scalar s and a vector b,
 
 struct liquid_cell {
   uint64_t key;
-  int32_t cell;    /* of the grid; -1: a rim cell, too thin for a particle */
-  int64_t table;   /* among the tables; -1: the common one */
-  bool full;       /* liquid all around: sums are over points of a lattice, else over its liquid particles */
-  bool behind;     /* behind a wall: its particles keep their J, and it neither pushes nor is pushed */
-  bool active;     /* it pushes */
-  double volume;   /* V_c, m^3 */
-  double j;        /* J_c: volume over that at rest */
-  double j_fixed;  /* Jt_c: J' = j_fixed + dt j (D v) / volume */
-  double j_next;   /* J' of the velocities that liquid_divergence last saw */
+  int32_t cell;   /* of the grid; -1: a rim cell, too thin for a particle */
+  int64_t table;  /* among the tables; -1: the common one */
+  bool full;      /* liquid all around: sums are over points of a lattice, else over its liquid particles */
+  bool behind;    /* behind a wall: its particles keep their J, and it neither pushes nor is pushed */
+  bool active;    /* it pushes */
+  double volume;  /* V_c, m^3 */
+  double j;       /* J_c: volume over that at rest */
+  double j_fixed; /* Jt_c: J' = j_fixed + dt j (D v) / volume */
+  double j_next;  /* J' of the velocities that liquid_divergence last saw */
   double stiffness, pressure;
   double share[8]; /* m^3 at the lattice points, of full cells with a table */
 };

@@ -1,7 +1,7 @@
 /* From the parts of blocks to the nodes of a brick (docs/architecture.md): up to 2 x 2 x 2 parts, in pairs
- * along z, then y, then x. A part that is not there counts as +0.0 and is added, and +0.0 is added to the last
- * sum. For sums may be -0.0, and at a cut between ranks each adds what it gets, whether a block stands behind
- * it or not (decomposition/halo.c). */
+ * along z, then y, then x. A part that is not there counts as +0.0 and is added, and +0.0 is added to the
+ * last sum. For sums may be -0.0, and at a cut between ranks each adds what it gets, whether a block stands
+ * behind it or not (decomposition/halo.c). */
 #include "kernels/stencil.h"
 
 typedef double four __attribute__((vector_size(32)));
@@ -33,7 +33,7 @@ ALWAYS_INLINE four sheet_pairs(const double *const at[4], int z)
   return here + next;
 }
 
-static void merge_sheets(const struct brick_parts *parts, double *brick)
+ALWAYS_INLINE void merge_sheets(const struct brick_parts *parts, bool vector, double *brick)
 {
   const double *part[8];
   for (int k = 0; k < 8; k++) part[k] = parts->part[k] ? parts->part[k] : nothing;
@@ -41,8 +41,8 @@ static void merge_sheets(const struct brick_parts *parts, double *brick)
   for (int x = 0; x < BLOCK_X; x++) {
     double *tile = brick + x * TILE_DOUBLES;
     for (int z = 0; z < TILE_Z; z++) {
-      four channel[4];
-      for (int c = 0; c < 4; c++) {
+      four channel[4] = {zero, zero, zero, zero};
+      for (int c = vector ? 1 : 0; c < 4; c++) {
         const double *near[4], *far[4];
         for (int k = 0; k < 4; k++) {
           near[k] = part[k] + x * SHEET_X + c * SHEET_CHANNEL;
@@ -92,10 +92,12 @@ static void merge_nodes(const struct brick_parts *parts, double *brick)
       }
 }
 
-void KERNEL(merge)(enum part_layout layout, const struct brick_parts *parts, double *brick)
+void KERNEL(merge)(enum part_layout layout, bool vector, const struct brick_parts *parts, double *brick)
 {
-  if (layout == PART_SHEETS)
-    merge_sheets(parts, brick);
-  else
+  if (layout == PART_NODES)
     merge_nodes(parts, brick);
+  else if (vector)
+    merge_sheets(parts, true, brick);
+  else
+    merge_sheets(parts, false, brick);
 }

@@ -261,8 +261,8 @@ ALWAYS_INLINE void scatter_cells(const struct transfer *t, int32_t c, int32_t en
   for (; c < end; c++) {
     prefetch_particles(t, &t->by_slot, g->cell_start[c], g->cell_start[c + 1]);
     scatter_cell(rec, (uint32_t)(g->cell_start[c] - s), (uint32_t)(g->cell_start[c + 1] - s),
-                 part_corner(part, g->cell_key[c]), other ? part_corner(other, g->cell_key[c]) : NULL, support,
-                 value, slope);
+                 part_corner(part, g->cell_key[c]), other ? part_corner(other, g->cell_key[c]) : NULL,
+                 support, value, slope);
   }
 }
 
@@ -390,8 +390,9 @@ static void gather_scalars(const struct transfer *t, struct workspace *w, int32_
   }
   for (; c < end; c++) {
     const uint32_t begin = (uint32_t)(g->cell_start[c] - s);
-    gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s), block_corner(w->nodes[0], g->cell_key[c]),
-                    NULL, NODES_X, NODES_Y, g->geometry.support, 0, w->out[0] + begin * GATHERED_DOUBLES);
+    gather_channels(rec, begin, (uint32_t)(g->cell_start[c + 1] - s),
+                    block_corner(w->nodes[0], g->cell_key[c]), NULL, NODES_X, NODES_Y, g->geometry.support, 0,
+                    w->out[0] + begin * GATHERED_DOUBLES);
   }
 }
 

@@ -25,7 +25,7 @@
 #define TILE_PROTOTYPE(kernel)  tile_kernel KERNEL(kernel);
 FIRN_BLOCK_KERNELS(BLOCK_PROTOTYPE)
 FIRN_TILE_KERNELS(TILE_PROTOTYPE)
-void KERNEL(merge)(enum part_layout layout, const struct brick_parts *parts, double *brick);
+void KERNEL(merge)(enum part_layout layout, bool vector, const struct brick_parts *parts, double *brick);
 void KERNEL(liquid_common)(struct liquid *liquid, const struct grid_geometry *geometry);
 void KERNEL(bare_p2g)(struct bare *bare);
 void KERNEL(bare_g2p)(struct bare *bare);
@@ -588,6 +588,12 @@ ALWAYS_INLINE void scatter_cell(const struct records *rec, uint32_t begin, uint3
 static inline void part_clear(double *part)
 {
   vd_clear(part, PART_DOUBLES);
+}
+
+/* All but the scalars, of PART_SHEETS. */
+static inline void sheets_clear_vectors(double *part)
+{
+  for (int x = 0; x < PART_X; x++) vd_clear(part + x * SHEET_X + SHEET_CHANNEL, 3 * SHEET_CHANNEL);
 }
 
 /* --- gather

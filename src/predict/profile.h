@@ -2,8 +2,8 @@
  * on.
  *
  * From a simulation it is exact. From the scene's shapes it is an estimate, made without any particle, so
- * that a scene far beyond this machine can be looked at: cells are sampled at their centres, blocks and bricks
- * follow from the cells as grid.h has it. */
+ * that a scene far beyond this machine can be looked at: cells are sampled at their centres, blocks and
+ * bricks follow from the cells as grid.h has it. */
 #ifndef FIRN_PROFILE_H
 #define FIRN_PROFILE_H
 

@@ -24,7 +24,9 @@ static const struct model_link inside = {"memory", "shared memory", 0.5e-6, 5e9}
 static const double bytes_a_particle = 290.0, bytes_a_node = 210.0;
 static const double field_bytes_a_node = 32.0; /* four doubles */
 
-static const double cut_bytes_a_brick = SHARED_PLANES * TILE_DOUBLES * sizeof(double), sum_bytes = EXACT_LIMBS * sizeof(int64_t);
+static const double cut_bytes_a_brick = SHARED_PLANES * TILE_DOUBLES * sizeof(double),
+                    sum_bytes = EXACT_LIMBS * sizeof(int64_t);
+static const double vector_share = 0.75; /* of a field without scalars, as products send them */
 
 const struct model_link *model_find_link(const char *name)
 {
@@ -135,7 +137,8 @@ struct slabs *model_cuts(const struct profile *p, int ranks, double products)
   int64_t *weight = mem_alloc((size_t)p->layers, sizeof *weight),
           *beyond = mem_alloc((size_t)p->layers + 1, sizeof *beyond);
   for (int32_t k = 0; k < p->layers; k++)
-    weight[k] = cost_units(&cost, &(struct cost_count){p->particles[k], p->cells[k], p->blocks[k], p->bricks[k]});
+    weight[k] =
+        cost_units(&cost, &(struct cost_count){p->particles[k], p->cells[k], p->blocks[k], p->bricks[k]});
   for (int32_t cut = 0; cut <= p->layers; cut++) beyond[cut] = cost.brick * p->bricks[cut];
   struct slabs *slabs = slabs_create(ranks, p->layers, (struct slab_work){weight, beyond});
   mem_free(weight);
@@ -210,12 +213,13 @@ static struct rank_time rank_time(const struct profile *p, const struct model_sp
                  twice = once + (fields - 1) * bytes * curve_slope(&talk->exchange);
     t.step_exchange =
         fmax(0.0, twice - speed->parallel * hidden_units(p, c, from, to, left, right, &step_cost));
-    t.step_exchange += 2.0 * curve_at(&talk->exchange, 8.0 * fmax(left ? (double)p->bricks[from] : 0.0, right ? (double)p->bricks[to] : 0.0)); /* lists of bricks,
-                                                                                      particles */
+    t.step_exchange +=
+        2.0 * curve_at(&talk->exchange, 8.0 * bytes / cut_bytes_a_brick); /* lists, particles */
     t.product_exchange =
-        fmax(0.0, once - speed->product * hidden_units(p, c, from, to, left, right, &product_cost));
+        fmax(0.0, curve_at(&talk->exchange, vector_share * bytes) -
+                      speed->product * hidden_units(p, c, from, to, left, right, &product_cost));
   }
-  t.bytes = model_sent(p, slabs, r) * (fields + products);
+  t.bytes = model_sent(p, slabs, r) * (fields + vector_share * products + (1.0 - vector_share) * c->jacobi);
   t.messages = sides * (fields + products + 2.0);
   t.memory = SCENE_PROCESS_BYTES + bytes_a_particle * whole.particles +
              (bytes_a_node + (2 * c->pipelined + c->gap) * field_bytes_a_node) * whole.bricks * BLOCK_CELLS;
@@ -263,7 +267,8 @@ void model_predict(const struct profile *p, const struct model_speed *speed, con
   out->sums = alone ? 0.0 : step_sums(p, c, &talk) + solver_sums * sum;
   out->step = most_step + products * most_product + out->sums;
   out->exchange = out->step - out->work - out->sums;
-  const struct share all = {(double)p->all_particles, (double)p->all_cells, (double)p->all_blocks, (double)p->all_bricks};
+  const struct share all = {(double)p->all_particles, (double)p->all_cells, (double)p->all_blocks,
+                            (double)p->all_bricks};
   units_all = (speed->parallel + speed->serial) * units(&step_cost, &all) +
               products * speed->product * units(&product_cost, &all);
   out->ideal = units_all / ((double)c->ranks * c->threads);

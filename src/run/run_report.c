@@ -177,8 +177,7 @@ void run_log_snow(const struct run *run)
 }
 
 /* What rank 0 sent at its cuts, and the share of the steps that it waited. By design a product of the solve
- * sends the active tiles of 3 shared planes to the right and of 1 + 2 + 3 parts of them to the left (cubic
- * kernel), in one message each; tests hold it to that. */
+ * sends three node planes of the shared bricks each way, in one message; tests hold it to that. */
 static void log_communication(const struct run *run, double total)
 {
   const struct sim *sim = run->sim;
@@ -190,7 +189,7 @@ static void log_communication(const struct run *run, double total)
       "  communication: %.1f %% of rank 0's time in the steps was waiting, for neighbours (exchange) or all "
       "(reduce)",
       total > 0.0 ? 100.0 * waited / total : 0.0);
-  log_report("  shared planes: %lld messages, %.1f MB sent by rank 0 (%.1f messages, %.3f MB per step); %lld "
+  log_report("  shared nodes: %lld messages, %.1f MB sent by rank 0 (%.1f messages, %.3f MB per step); %lld "
              "particles migrated",
              (long long)messages, 1e-6 * (double)bytes, (double)messages / steps,
              1e-6 * (double)bytes / steps, (long long)sim->totals.migrated);

@@ -1,7 +1,7 @@
 /* Cuts that follow the snow.
  *
- * The work of a slab is counted: its particles, its cells, its blocks and all bricks it holds, those it shares
- * included, which both sides update. What cuts cost is then known exactly before they are taken, the
+ * The work of a slab is counted: its particles, its cells, its blocks and all bricks it holds, those it
+ * shares included, which both sides update. What cuts cost is then known exactly before they are taken, the
  * same on every rank and in every run. */
 #include "sim/balance.h"
 #include "base/memory.h"
@@ -23,8 +23,7 @@ static struct cost cost_now(const struct sim *sim)
 int64_t sim_layer_work(const struct sim *sim, int32_t layer)
 {
   const struct grid *g = sim->mesh.grid;
-  const int32_t from = g->layer_block[layer], to = g->layer_block[layer + 1],
-                *cells = g->blocks.first;
+  const int32_t from = g->layer_block[layer], to = g->layer_block[layer + 1], *cells = g->blocks.first;
   const struct cost cost = cost_now(sim);
   const struct cost_count count = {.particles = g->cell_start[cells[to]] - g->cell_start[cells[from]],
                                    .cells = cells[to] - cells[from],

@@ -17,8 +17,8 @@ static inline int64_t balance_interval(int64_t layers)
 }
 
 /* At the end of each step, before its particles settle: every `every` steps (rarer in domains of
- * more than a thousand layers) looks at what the best cuts for the step would have saved, and takes them once they
- * would have saved more than it costs to send the particles. Returns whether they moved; sim_settle(sim,
+ * more than a thousand layers) looks at what the best cuts for the step would have saved, and takes them once
+ * they would have saved more than it costs to send the particles. Returns whether they moved; sim_settle(sim,
  * true) then brings particles straight to their new owners. Every rank computes the same cuts.
  * sim_balance_now() does all this at once if it saves anything at all. Changes no result. */
 bool sim_balance(struct sim *sim);

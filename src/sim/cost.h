@@ -22,10 +22,9 @@ static const struct cost step_cost = {22, 5, 216, 216}, product_cost = {8, 1, 22
 /* Of a step with so many products. */
 static inline struct cost cost_of(int64_t products)
 {
-  return (struct cost){step_cost.particle + products * product_cost.particle,
-                       step_cost.cell + products * product_cost.cell,
-                       step_cost.block + products * product_cost.block,
-                       step_cost.brick + products * product_cost.brick};
+  return (struct cost){
+      step_cost.particle + products * product_cost.particle, step_cost.cell + products * product_cost.cell,
+      step_cost.block + products * product_cost.block, step_cost.brick + products * product_cost.brick};
 }
 
 static inline int64_t cost_units(const struct cost *cost, const struct cost_count *count)

@@ -409,7 +409,7 @@ static void liquid_blocks(struct sim *sim, block_kernel *kernel, void *arguments
 
 static void liquid_scatter(struct sim *sim, block_kernel *kernel, void *arguments, enum node_field field)
 {
-  const struct block_sum sum = {&sim->heat.liquid.blocks, kernel, arguments, PART_NODES, 1, {field}};
+  const struct block_sum sum = {&sim->heat.liquid.blocks, kernel, arguments, PART_NODES, 1, {field}, false};
   sim_sum(sim, &sum, 1);
 }
 
@@ -575,9 +575,14 @@ static void apply_whole(struct sim *sim, enum node_field in, enum node_field out
   liquid.in = in;
   liquid.out = NODE_PRESSURE;
   const struct block_sum sums[2] = {
-      {&sim->heat.liquid.blocks, sim->kernels->liquid_product, &liquid, PART_NODES, 1, {NODE_PRESSURE}},
-      {&sim->mesh.grid->blocks, sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian,
-       &hessian, sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout, 1, {out}}};
+      {&sim->heat.liquid.blocks, sim->kernels->liquid_product, &liquid, PART_NODES, 1, {NODE_PRESSURE}, true},
+      {&sim->mesh.grid->blocks,
+       sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian,
+       &hessian,
+       sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout,
+       1,
+       {out},
+       true}};
   sim->crew.label = "product blocks";
   if (!solid) grid_clear(sim->mesh.grid, out);
   sim_sum(sim, sums, solid ? 2 : 1);
@@ -716,8 +721,8 @@ bool liquid_solve(struct sim *sim)
   struct grid *g = sim->mesh.grid;
   struct liquid_arguments arguments = arguments_of(sim);
   find_cells(sim);
-  const struct block_sum sums = {
-      &l->blocks, sim->kernels->liquid_sums, &arguments, PART_NODES, 2, {NODE_LIQUID, NODE_PRESSURE}};
+  const struct block_sum sums = {&l->blocks, sim->kernels->liquid_sums,    &arguments, PART_NODES,
+                                 2,          {NODE_LIQUID, NODE_PRESSURE}, false};
   liquid_blocks(sim, sim->kernels->liquid_tables, &arguments);
   sim_sum(sim, &sums, 1);
   if (l->bears) grid_clear(g, NODE_BORNE);

@@ -13,29 +13,50 @@ static int32_t layer_of(const struct sim *sim, int32_t i)
   return (int32_t)(grid_base_inside(geometry, 0, sim->next.p->x[geometry->axis[0]][i]) / BLOCK_X);
 }
 
-bool sim_find_leavers(struct sim *sim)
+/* One thread's share of the search: how many leave, and where they are listed from `at` on if it is not -1.
+ */
+static int32_t find_share(const struct sim *sim, int w, int32_t at, bool *farther)
 {
   const struct slabs *slabs = sim->mesh.slabs;
-  struct leavers *l = &sim->leavers;
-  const int rank = sim->comm.rank;
+  const int rank = sim->comm.rank, threads = sim->mesh.grid->threads;
   const int32_t low = rank < slabs->count ? slabs->cut[rank] : 0;
   const int32_t high = rank < slabs->count ? slabs->cut[rank + 1] : 0;
-  bool farther = false;
-  l->count = 0;
-  if (slabs->count == 1) return false;
-  for (int32_t i = 0; i < sim->p->count; i++) {
+  const int32_t end = (int32_t)((int64_t)sim->p->count * (w + 1) / threads);
+  int32_t count = 0;
+  for (int32_t i = (int32_t)((int64_t)sim->p->count * w / threads); i < end; i++) {
     if (sim->next.fate[i] == FATE_GONE) continue;
     const int32_t layer = layer_of(sim, i);
     if (layer >= low && layer < high) continue;
-    if (l->count == l->room) {
-      const int32_t room = 2 * l->room + 64;
-      l->particle = mem_resize(l->particle, (size_t)l->room, (size_t)room, sizeof *l->particle);
-      l->room = room;
+    if (at >= 0) {
+      const int owner = slabs_owner(slabs, layer);
+      *farther = *farther || (owner != rank - 1 && owner != rank + 1);
+      sim->leavers.particle[at + count] = i;
     }
-    l->particle[l->count++] = i;
-    const int owner = slabs_owner(slabs, layer);
-    farther = farther || (owner != rank - 1 && owner != rank + 1);
+    count++;
   }
+  return count;
+}
+
+bool sim_find_leavers(struct sim *sim)
+{
+  struct leavers *l = &sim->leavers;
+  const int threads = sim->mesh.grid->threads;
+  int32_t before[MAX_THREADS + 1] = {0};
+  bool farther = false;
+  l->count = 0;
+  if (sim->mesh.slabs->count == 1) return false;
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int w = 0; w < threads; w++) before[w + 1] = find_share(sim, w, -1, NULL);
+  for (int w = 0; w < threads; w++) before[w + 1] += before[w];
+  l->count = before[threads];
+  if (l->count > l->room) {
+    l->room = 2 * l->count + 64;
+    mem_free(l->particle);
+    l->particle = mem_alloc((size_t)l->room, sizeof *l->particle);
+  }
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(|| : farther)
+  for (int w = 0; w < threads; w++)
+    if (before[w + 1] > before[w]) find_share(sim, w, before[w], &farther);
   return farther;
 }
 

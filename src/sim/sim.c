@@ -386,6 +386,23 @@ int sim_create(struct sim **out, const struct comm *comm, const struct scene *sc
   return code;
 }
 
+/* Sums of the checkpoint's run have the order that they have here. */
+static int check_sums(const struct checkpoint *from, const char *path, bool lenient, struct error *err)
+{
+  if (from->format == CHECKPOINT_VERSION) return FIRN_OK;
+  if (lenient) {
+    log_warn(
+        "%s was written by Firn %s, whose sums over the grid had another order: the last bits will differ",
+        path, from->version);
+    return FIRN_OK;
+  }
+  return error_set(
+      err, FIRN_EINPUT,
+      "%s was written by Firn %s (format version %lld), whose sums over the grid had another order, "
+      "so the last bits would differ; continue with that version, or with --force",
+      path, from->version, (long long)from->format);
+}
+
 /* The kernels that the checkpoint was computed with, or another choice where that is allowed. */
 static int check_kernels(const struct sim *sim, const struct checkpoint *from, bool lenient,
                          struct error *err)
@@ -474,7 +491,8 @@ static int restore(struct sim *sim, const char *path, const struct checkpoint *f
                    struct error *err)
 {
   const struct scene *scene = sim->scene;
-  int code = check_kernels(sim, from, lenient, err);
+  int code = check_sums(from, path, lenient, err);
+  if (!code) code = check_kernels(sim, from, lenient, err);
   if (!code) code = scene_particles_fit(&sim->comm, (double)from->particles, err);
   if (!code) code = checkpoint_read(&sim->comm, path, &scene->writing, lenient, sim->p, err);
   if (!code) code = map_materials(sim, path, from, err);
@@ -592,10 +610,11 @@ void sim_end_phase(struct sim *sim, enum phase phase, double *since)
 void sim_sum(struct sim *sim, const struct block_sum *sums, int count)
 {
   struct grid *g = sim->mesh.grid;
-  enum node_field fields[CREW_SUMS * WORKER_PARTS] = {NODE_MOMENTUM};
+  struct halo_field fields[CREW_SUMS * WORKER_PARTS] = {{NODE_MOMENTUM, false}};
   int n = 0;
   for (int k = 0; k < count; k++)
-    for (int f = 0; f < sums[k].fields; f++) fields[n++] = sums[k].field[f];
+    for (int f = 0; f < sums[k].fields; f++)
+      fields[n++] = (struct halo_field){sums[k].field[f], sums[k].vector};
   const bool alone = !g->has_left && !g->has_right;
   for (int k = 0; k < count; k++) crew_sum(&sim->crew, g, &sums[k], k, alone ? PASS_ALL : PASS_EDGES);
   if (alone) return;
@@ -607,7 +626,7 @@ void sim_sum(struct sim *sim, const struct block_sum *sums, int count)
 void sim_scatter(struct sim *sim, block_kernel *kernel, void *arguments, enum part_layout layout,
                  const enum node_field *fields, int count)
 {
-  struct block_sum sum = {&sim->mesh.grid->blocks, kernel, arguments, layout, count, {NODE_MOMENTUM}};
+  struct block_sum sum = {&sim->mesh.grid->blocks, kernel, arguments, layout, count, {NODE_MOMENTUM}, false};
   memcpy(sum.field, fields, (size_t)count * sizeof *fields);
   sim_sum(sim, &sum, 1);
 }

@@ -286,9 +286,9 @@ struct cr_system sim_system(struct sim *sim);
 /* A field's vectors on nodes in contact keep what the solve may move (bodies/contact.h). context: the sim. */
 void sim_project(void *context, enum node_field field);
 
-/* Brings the particle arrays into the order (block, cell, id): particle k of this rank is then sim->p's k-th. To be
- * called before the arrays are read from outside; sim_advance() and a step that ends on a frame have done it.
- * Not collective, changes no result. */
+/* Brings the particle arrays into the order (block, cell, id): particle k of this rank is then sim->p's k-th.
+ * To be called before the arrays are read from outside; sim_advance() and a step that ends on a frame have
+ * done it. Not collective, changes no result. */
 void sim_tidy(struct sim *sim);
 
 #endif

@@ -19,11 +19,12 @@
 #include "solver/cr.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 enum { DEEPEST_HALVING = 8 };
 
-/* Steps 1 and 3: mass, momentum and force of all particles, complete on shared planes. */
+/* Steps 1 and 3: mass, momentum and force of all particles, complete on shared bricks. */
 static void rasterise(struct sim *sim, double *clock)
 {
   const enum node_field fields[2] = {NODE_MOMENTUM, NODE_VELOCITY};
@@ -43,7 +44,7 @@ static void rasterise(struct sim *sim, double *clock)
   sim_end_phase(sim, PHASE_P2G, clock);
 }
 
-/* Step 4: v* on all nodes this rank holds; shared planes are done by both sides alike, here and below. */
+/* Step 4: v* on all nodes this rank holds; shared bricks are done by both sides alike, here and below. */
 static void update_velocities(struct sim *sim)
 {
   const struct grid *g = sim->mesh.grid;
@@ -51,32 +52,79 @@ static void update_velocities(struct sim *sim)
   push_nodes(sim, sim->transfer.dt);
 }
 
+/* A part of the tiles, which one thread looks at. */
+struct contact_share {
+  int32_t begin, end;
+  bool counts; /* this rank counts it, else the right neighbour does */
+  int64_t found;
+};
+
+/* The tiles of [begin, end) in shares, behind those in `shares`. Tiles at bodies cost far more than others.
+ */
+static int share_tiles(struct contact_share *shares, int count, int32_t begin, int32_t end, int parts,
+                       bool counts)
+{
+  for (int k = 0; k < parts; k++)
+    shares[count++] =
+        (struct contact_share){begin + (int32_t)((int64_t)(end - begin) * k / parts),
+                               begin + (int32_t)((int64_t)(end - begin) * (k + 1) / parts), counts, 0};
+  return count;
+}
+
+/* Each share has a list of its own; in their order they are the list of all tiles. */
+static void collide_shares(struct sim *sim, struct contact_share *shares, int count,
+                           struct contacts *contacts, bool tallied)
+{
+  struct grid *g = sim->mesh.grid;
+  const int bodies = sim->scene->body_count;
+  const double closes = sim->scene->gap ? sim->transfer.dt : 0.0;
+  struct contacts *lists = mem_alloc((size_t)count, sizeof *lists);
+#pragma omp parallel for num_threads(g->threads) schedule(dynamic, 1)
+  for (int k = 0; k < count; k++) {
+    struct contact_share *share = &shares[k];
+    struct body_tally *tallies =
+        tallied && share->counts ? sim->crew.workers[omp_get_thread_num()].bodies : NULL;
+    contacts_clear(&lists[k], sim->contacts.heat, sim->contacts.slide, sim->contacts.whole);
+    share->found = contact_nodes(g, sim->poses, bodies, share->begin, share->end, closes,
+                                 contacts ? &lists[k] : NULL, tallies);
+  }
+  for (int k = 0; k < count; k++) {
+    if (contacts) contacts_append(contacts, &lists[k]);
+    if (contacts && shares[k].counts) contacts->owned = contacts->count;
+    contacts_free(&lists[k]);
+  }
+  mem_free(lists);
+}
+
 /* Step 5: bodies act on nodes. */
 static void collide_nodes(struct sim *sim, double *clock)
 {
+  enum { SHARES_A_THREAD = 4 };
   struct grid *g = sim->mesh.grid;
   for (int k = 0; k < sim->scene->body_count; k++)
     body_driven_pose(&sim->scene->bodies[k], &sim->drives[k], sim->clock.time, &sim->poses[k]);
   for (int k = 0; k < sim->scene->body_count; k++) sim->poses[k].dt = sim->transfer.dt;
-  const int bodies = sim->scene->body_count;
   const int32_t left = g->has_left ? BRICK_TILES * g->layer_brick[1] : 0, right = grid_owned_tiles(g);
-  struct body_tally *tallies = instruments_bodies(sim);
+  const int parts = g->threads == 1 ? 1 : SHARES_A_THREAD * g->threads;
   const bool wet = sim->heat.count > 0;
   struct contacts *contacts = wet || sim->scene->beta > 0.0 ? &sim->contacts : NULL;
   contacts_clear(&sim->contacts, wet ? g->node[NODE_HEAT] : NULL, sim->scene->slide,
                  sim->scene->whole_friction && !wet);
-  const double closes = sim->scene->gap ? sim->transfer.dt : 0.0;
   rigid_collide(sim);
   rigid_shield(sim, true);
-  const int64_t of_left = contact_nodes(g, sim->poses, bodies, 0, left, closes, contacts, tallies);
-  sim->report.contact_nodes =
-      of_left + contact_nodes(g, sim->poses, bodies, left, right, closes, contacts, tallies);
-  sim->contacts.owned = sim->contacts.count;
-  contact_nodes(g, sim->poses, bodies, right, g->tile_count, closes, contacts,
-                NULL); /* the right neighbour counts */
-  sim->shared_contacts = of_left;
+  struct contact_share shares[3 * SHARES_A_THREAD * MAX_THREADS];
+  int count = share_tiles(shares, 0, 0, left, parts, true);
+  const int of_left = count;
+  count = share_tiles(shares, count, left, right, parts, true);
+  count = share_tiles(shares, count, right, g->tile_count, parts, false);
+  collide_shares(sim, shares, count, contacts, instruments_bodies(sim) != NULL);
+  sim->shared_contacts = sim->report.contact_nodes = 0;
+  for (int k = 0; k < count; k++) {
+    if (k < of_left) sim->shared_contacts += shares[k].found;
+    if (shares[k].counts) sim->report.contact_nodes += shares[k].found;
+  }
   rigid_shield(sim, false);
-  rigid_mark(sim, tallies);
+  rigid_mark(sim, instruments_bodies(sim));
   sim_end_phase(sim, PHASE_NODES, clock);
 }
 
@@ -84,10 +132,15 @@ static void multiply(struct sim *sim, enum node_field in, enum node_field out, b
 {
   struct hessian_arguments arguments = {&sim->transfer, in, out, NULL, diagonal};
   sim->crew.label = "product blocks";
-  if (sim->transfer.mixed)
-    sim_scatter(sim, sim->kernels->hessian_mixed, &arguments, PART_SHEETS, &out, 1);
-  else
-    sim_scatter(sim, sim->kernels->hessian, &arguments, sim->kernels->layout, &out, 1);
+  const struct block_sum sum = {.set = &sim->mesh.grid->blocks,
+                                .kernel =
+                                    sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian,
+                                .arguments = &arguments,
+                                .layout = sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout,
+                                .fields = 1,
+                                .field = {out},
+                                .vector = !diagonal};
+  sim_sum(sim, &sum, 1);
 }
 
 struct project_arguments {

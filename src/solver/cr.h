@@ -63,7 +63,7 @@ struct cr_system {
   int32_t owned_tiles; /* tiles [0, owned_tiles) are counted in dot products by this rank */
   void *context;
   void (*product)(void *context, enum node_field in,
-                  enum node_field out); /* out = B in, complete on shared planes */
+                  enum node_field out); /* out = B in, complete on shared bricks */
   /* Jacobi's preconditioner, or NULL: the first product, with (about) the diagonal of B, not below 0, in the
    * scalars of out. Nodes that are stiffer than the mean are scaled down to it, and only these: a residual of
    * the others is what it is without a preconditioner, so slow modes are solved as exactly. */

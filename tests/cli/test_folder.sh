@@ -130,7 +130,7 @@ refused worn 'radius .*--force' other.yml "${kept[@]}" --restart auto
 # One of another format version is not damaged: whoever goes on must know of it.
 for how in version seal; do
   reads='version 1'
-  [ $how = seal ] || reads='versions 1 and 2'
+  [ $how = seal ] || reads='versions 1 to 3'
   rm -rf newer
   cp -r ref newer
   "$spoil" $how 7 "$(newest newer)" >/dev/null || fail "cannot make a checkpoint of another version"
@@ -147,6 +147,17 @@ for how in version seal; do
   alone 0 newer.log s.yml --output newer "${kept[@]}" --restart auto
   says newer.log 'finished: nothing to do'
 done
+# One of an earlier version continues with other last bits: only if it is asked for.
+rm -rf older
+cp -r ref older
+rm "older/checkpoints/checkpoint_0000000030.h5"
+"$spoil" version 2 "$(newest older)" >/dev/null || fail "cannot make a checkpoint of an earlier version"
+before=$(listed older)
+alone 1 older.log s.yml --output older "${kept[@]}" --restart auto
+says older.log '^firn: .*format version 2.*another order.*--force'
+untouched older "$before" "an earlier version"
+alone 0 older.log s.yml --output older "${kept[@]}" --restart auto --force
+says older.log 'another order: the last bits will differ'
 cp -r ref flipped # the version's own digit in the seal
 printf 3 | dd of="$(newest flipped)" bs=1 seek=17 conv=notrunc status=none
 alone 0 flipped.log s.yml --output flipped "${kept[@]}" --restart auto

@@ -129,8 +129,7 @@ static void step_and_check(struct sim *sim)
   step(sim);
   sim->hooks.poll = NULL;
   if (sim->totals.rebalanced > before)
-    CHECK(most_of(&w.layers, sim->mesh.slabs) ==
-          least_possible(&w.layers, sim->mesh.slabs->count));
+    CHECK(most_of(&w.layers, sim->mesh.slabs) == least_possible(&w.layers, sim->mesh.slabs->count));
   free_layers(&w.layers);
 }
 
@@ -138,18 +137,19 @@ static void step_and_check(struct sim *sim)
 static void test_optimal(const char *kernel)
 {
   char text[1024];
-  snprintf(text, sizeof text,
-           "domain: {lower: [0, 0, 0], cells: [120, 48, 48], spacing: 0.01, slab_axis: x}\n"
-           "time: {end: 1, frame_rate: 100, max_step: 5e-4}\n"
-           "transfer: {kernel: %s}\n"
-           "integrator: {tolerance: 1e-2}\n"
-           "materials: {soft: {young: 2e4}}\n"
-           "snow:\n"
-           "  - {sphere: {center: [0.35, 0.24, 0.24], radius: 0.1}, particles: 6000, velocity: [8, 0, 0]}\n"
-           "  - {sphere: {center: [0.75, 0.24, 0.24], radius: 0.08}, particles: 2400, velocity: [-9, -1, 0]}\n"
-           "bodies:\n"
-           "  floor: {plane: {point: [0, 0.13, 0], normal: [0, 1, 0]}, friction: 0.5}\n",
-           kernel);
+  snprintf(
+      text, sizeof text,
+      "domain: {lower: [0, 0, 0], cells: [120, 48, 48], spacing: 0.01, slab_axis: x}\n"
+      "time: {end: 1, frame_rate: 100, max_step: 5e-4}\n"
+      "transfer: {kernel: %s}\n"
+      "integrator: {tolerance: 1e-2}\n"
+      "materials: {soft: {young: 2e4}}\n"
+      "snow:\n"
+      "  - {sphere: {center: [0.35, 0.24, 0.24], radius: 0.1}, particles: 6000, velocity: [8, 0, 0]}\n"
+      "  - {sphere: {center: [0.75, 0.24, 0.24], radius: 0.08}, particles: 2400, velocity: [-9, -1, 0]}\n"
+      "bodies:\n"
+      "  floor: {plane: {point: [0, 0.13, 0], normal: [0, 1, 0]}, friction: 0.5}\n",
+      kernel);
   int32_t cuts[2][64] = {{0}};
   int64_t moves[2] = {0, 0};
   for (int run = 0; run < 2; run++) {

@@ -3,7 +3,7 @@
  * Each case runs on all ranks and then again on rank 0 alone, and the two states must be the same memory,
  * particle by particle. A test of equality proves nothing if nothing happened at the cuts, so the scenes are
  * made to throw a ball through them onto a floor, and the counters of the simulation must say that there was
- * contact and plastic flow on shared planes, that particles changed rank, and that a rank ran dry. */
+ * contact and plastic flow on shared bricks, that particles changed rank, and that a rank ran dry. */
 #include "support/state.h"
 
 #include "base/log.h"
@@ -367,7 +367,7 @@ static void test_materials(void)
 }
 
 /* Water that flows against snow between walls off the grid lines, on a hot floor and past a cold ball: it
- * melts and freezes, pushes and touches on shared planes. */
+ * melts and freezes, pushes and touches on shared bricks. */
 static const char thawing[] =
     "domain: {lower: [-0.15, -0.04, -0.06], cells: [30, 16, 12], spacing: 0.01, slab_axis: x}\n"
     "time: {end: 1, frame_rate: 1000, step: 5e-4}\n"

@@ -173,6 +173,62 @@ static void impacts_agree(void **state)
   }
 }
 
+/* Two bodies that fly past each other without touching, each of two halves that collide. Their cells lie in
+ * the same blocks, and what a block gathers is relative to one node: of one of them, so the other has 40 m/s.
+ */
+static const char passing[] =
+    "domain: {lower: [0, 0, 0], cells: [60, 12, 8], spacing: 0.01, slab_axis: x}\n"
+    "time: {end: 1, frame_rate: 1000, step: 2e-4}\n"
+    "gravity: [0, 0, 0]\n"
+    "integrator: {tolerance: %g, precision: %s}\n"
+    "materials: {packed: {young: 1.4e5}}\n"
+    "snow:\n"
+    "  - {box: {lower: [0.2, 0.02, 0.005], upper: [0.23, 0.06, 0.015]}, per_cell: 8, velocity: [20, 0, 0], "
+    "material: packed}\n"
+    "  - {box: {lower: [0.23, 0.02, 0.005], upper: [0.26, 0.06, 0.015]}, per_cell: 8, velocity: [19, 0, 0], "
+    "material: packed}\n"
+    "  - {box: {lower: [0.24, 0.02, 0.062], upper: [0.27, 0.06, 0.075]}, per_cell: 8, velocity: [-19, 0, 0], "
+    "material: packed}\n"
+    "  - {box: {lower: [0.27, 0.02, 0.062], upper: [0.3, 0.06, 0.075]}, per_cell: 8, velocity: [-20, 0, 0], "
+    "material: packed}\n";
+
+static void bodies_pass(void **state)
+{
+  (void)state;
+  for (int isa = 0; isa <= (int)isa_detect(); isa++) {
+    if (!kernels_get((enum isa)isa)) continue;
+    struct run exact, mixed, further;
+    run_start_on(&exact, (enum isa)isa, passing, 1e-4, "double");
+    run_start_on(&mixed, (enum isa)isa, passing, 1e-4, "mixed");
+    run_start_on(&further, (enum isa)isa, passing, 1e-5, "double");
+    const struct grid *g = mixed.sim->mesh.grid;
+    for (int32_t b = 0; b < g->blocks.count; b++) { /* all blocks have the same place along z */
+      int32_t index[3];
+      grid_block_index(g->blocks.key[b], index);
+      assert_int_equal(index[2], 0);
+    }
+    for (int n = 0; n < 20; n++) {
+      run_step(&exact);
+      run_step(&mixed);
+      run_step(&further);
+      assert_int_equal(mixed.sim->report.halvings, 0);
+    }
+    double x = 0.0, v = 0.0, open_x = 0.0, open_v = 0.0;
+    compare(exact.sim->p, mixed.sim->p, &x, &v);
+    compare(exact.sim->p, further.sim->p, &open_x, &open_v);
+    const int64_t iterations = exact.sim->totals.iterations;
+    print_message("%s: bodies that pass: %lld and %lld iterations; x %.1e of %.1e cells, v %.1e of %.1e\n",
+                  kernels_get((enum isa)isa)->name, (long long)iterations,
+                  (long long)mixed.sim->totals.iterations, x, open_x, v, open_v);
+    assert_true(iterations > 20);
+    assert_true(llabs(mixed.sim->totals.iterations - iterations) <= 2 + iterations / 40);
+    assert_true(x < open_x && v < open_v);
+    run_end(&exact);
+    run_end(&mixed);
+    run_end(&further);
+  }
+}
+
 /* A block at random motion, whose particles lie just below faces of cells and half way between them: the
  * first ones in a row of cells are at faces of the cubic kernel's cells, or, on a grid half a cell off, of
  * the quadratic one's. */
@@ -252,6 +308,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(tolerance_decides),
     cmocka_unit_test(products_agree),
     cmocka_unit_test(impacts_agree),
+    cmocka_unit_test(bodies_pass),
     cmocka_unit_test(light_nodes_take_no_digits),
 };
 PHYSICS_MAIN(tests);

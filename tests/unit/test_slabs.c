@@ -73,8 +73,7 @@ static void test_least(void **state)
     struct slabs *slabs = slabs_create(ranks, d.layers, work);
     assert_int_equal(slabs->cut[0], 0);
     assert_int_equal(slabs->cut[slabs->count], d.layers);
-    for (int r = 0; r < slabs->count && slabs->count > 1; r++)
-      assert_true(slabs->cut[r + 1] > slabs->cut[r]);
+    for (int r = 0; r < slabs->count && slabs->count > 1; r++) assert_true(slabs->cut[r + 1] > slabs->cut[r]);
     assert_int_equal(slabs_most(slabs, work), try_all(&d, 0, slabs->count));
     slabs_destroy(&slabs);
   }
