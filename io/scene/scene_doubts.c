@@ -762,10 +762,10 @@ static void check_sand(struct doubts *d)
   for (int k = 0; k < s->snow_count; k++) sand |= is_sand(s, s->snow[k].material);
   for (int k = 0; k < s->source_count; k++) sand |= is_sand(s, s->sources[k].material);
   if (sand && s->scheme == SCHEME_FLIP && s->flip_fraction > 0.0)
-    doubt(
-        d, 0,
-        "transfer.scheme: flip stops sand too soon: a column runs out 0.5 to 0.7 times as far as it should; "
-        "leave the key out, or set it to apic (docs/accuracy.md)");
+    doubt(d, 0,
+          "transfer.scheme: flip stops sand too soon: a column runs out 0.75 to 0.8 times as far as it "
+          "should, and less in short steps; "
+          "leave the key out, or set it to apic (docs/accuracy.md)");
 }
 
 /* Sand within a body that turns and rubs. */
