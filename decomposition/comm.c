@@ -66,7 +66,8 @@ void comm_stop(struct comm *comm)
 void comm_create(struct comm *comm, MPI_Comm parent)
 {
   MPI_Comm_dup(parent, &comm->mpi);
-  /* Nobody here looks at what MPI returns, and a duplicate has its parent's handler: mpi4py's goes on. */
+  /* Return codes of MPI are not checked here, and a duplicate has its parent's handler: mpi4py's would
+   * continue after an error. */
   MPI_Comm_set_errhandler(comm->mpi, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_rank(comm->mpi, &comm->rank);
   MPI_Comm_size(comm->mpi, &comm->size);

@@ -42,7 +42,8 @@ struct comm {
 void comm_start(struct comm *comm, int *argc, char ***argv);
 void comm_stop(struct comm *comm);
 
-/* For libfirn in a program of another language: starts MPI if nobody has, which returns true; ends it. */
+/* For libfirn in a program of another language: starts MPI unless it is running, and then returns true; ends
+ * it. */
 bool comm_begin_mpi(void);
 void comm_end_mpi(void);
 MPI_Comm comm_world(void);
@@ -73,7 +74,7 @@ void comm_abort(int code);
 /* All ranks come out with the worst code of any, and with the message of the lowest rank that had it. */
 int comm_agree(const struct comm *comm, int code, struct error *err);
 
-/* The same after a call of a library that one rank may fail in while others wait there for it for ever. A
+/* The same after a call of a library that one rank may fail in while others wait there for it forever. A
  * rank that failed gives the others `patience` s; false if they did not come: then MPI is of no more use, and
  * the process has to end. *code becomes the agreed one. */
 bool comm_agree_within(const struct comm *comm, double patience, int *code, struct error *err);

@@ -1,8 +1,8 @@
-/* Memory that all ranks of a node see once, for what every rank reads and nobody changes after it was made:
- * distance grids, trees of triangles. With a NULL communicator there is one process, and MPI need not be
- * running.
+/* Memory that all ranks of a node see once, for data that every rank reads and none changes after it was
+ * made: distance grids, trees of triangles. With a NULL communicator there is one process, and MPI need not
+ * be running.
  *
- * Where the system gives no shared memory (a small /dev/shm) every rank gets a copy of its own, with a
+ * If the system gives no shared memory (a small /dev/shm), every rank gets a copy of its own, with a
  * warning; nothing else changes. All calls are collective. */
 #ifndef FIRN_DECOMPOSITION_NODE_BLOCK_H
 #define FIRN_DECOMPOSITION_NODE_BLOCK_H
@@ -27,7 +27,7 @@ void node_block_destroy(struct node_block **shared);
 /* Rank 0's bytes to all. */
 void node_block_broadcast(struct node_block *shared);
 
-/* Of `units` equal pieces of the bytes, those that this rank shall fill: [*from, *to). */
+/* Of `units` equal pieces of the bytes, those that this rank must fill: [*from, *to). */
 void node_block_part(const struct node_block *shared, int64_t units, int64_t *from, int64_t *to);
 
 /* Brings the parts that all ranks filled together, everywhere. */

@@ -8,7 +8,7 @@
 /* One allreduce for all `count` sums (at most 16). */
 void reduce_exact(const struct comm *comm, struct exact_sum *sums, int count);
 
-/* The same in two halves: until the end the sums must not be touched, while other work goes on. In between
+/* The same in two halves: until the end the sums must not be touched, while other work continues. In between
  * reduce_progress() moves the messages on, if MPI does not do so by itself. */
 struct reduction {
   const struct comm *comm;

@@ -20,10 +20,11 @@ struct core_set {
   uint64_t word[WORDS]; /* one bit per core */
 };
 
-/* Particles that are worth a thread that nobody asked for: about where two threads begin to gain. */
+/* Particles that are worth a thread if no number of threads was requested: about where two threads begin to
+ * gain. */
 enum { THREAD_LEAST = 4000 };
 
-struct place { /* what a rank tells the others of its node */
+struct place { /* what a rank sends to the others of its node */
   struct core_set cores;
   int threads;
 };
@@ -119,7 +120,7 @@ static bool openmp_binds(void)
   return omp_get_proc_bind() != omp_proc_bind_false && omp_get_num_places() > 0;
 }
 
-/* Why threads are not bound here; NULL if they shall be. */
+/* Why threads are not bound here; NULL if they are to be bound. */
 static const char *reason_not_to(const struct machine *m, const struct neighbours *g, enum binding binding)
 {
   if (binding == BIND_NONE) return "not bound";

@@ -55,13 +55,13 @@ probes:
 output: {{budget: true, every: 1000}}
 """
 EXPLICIT, IMPLICIT = "{scheme: explicit}", "{scheme: semi-implicit}"
-# what is changed, against the defaults of Firn (8 particles a cell, semi-implicit, FLIP 0.95)
+# what is changed, against the defaults of Firn (8 particles per cell, semi-implicit, FLIP 0.95)
 CASES = [("defaults", {}),
          ("step 1e-4 s", {"time": ", step: 1e-4"}),
          ("step 2e-5 s", {"time": ", step: 2e-5"}),
          ("tolerance 1e-7", {"integrator": "{stop: strain, tolerance: 1e-7}"}),
          ("cells half as large", {"refine": 2}),
-         ("27 particles a cell", {"ppc": 27}),
+         ("27 particles per cell", {"ppc": 27}),
          ("explicit", {"integrator": EXPLICIT}),
          ("explicit, APIC", {"integrator": EXPLICIT, "transfer": "{scheme: apic}"}),
          ("explicit, APIC, MLS", {"integrator": EXPLICIT, "transfer": "{scheme: apic, force: mls}"}),
@@ -202,10 +202,10 @@ PROBLEMS = {
     "bar": (bar, ["peak force", "plateau force", "impulse", "lost by the scheme", "time"],
             ("Force of a bar on a wall, over rho c v A (means of 0.5 ms)", "time (ms)", "force",
              [(0, 1), (25.3, 1), (25.3, 0), (30, 0)])),
-    "slope": (slope, ["speed", "way", "normal force", "energy lost in friction", "lost by the scheme", "time"],
-              ("Speed of a block on a slope less that of theory, which is 0.707 m/s at the end", "time (s)",
+    "slope": (slope, ["speed", "distance", "normal force", "energy lost in friction", "lost by the scheme", "time"],
+              ("Speed of a block on a slope minus that of theory, which is 0.707 m/s at the end", "time (s)",
                "difference (m/s)", [(0, 0), (0.3, 0)])),
-    "column": (column, ["run-out / width", "height / width", "weight on the floor", "kinetic energy at most", "time"],
+    "column": (column, ["run-out / width", "height / width", "weight on the floor", "largest kinetic energy", "time"],
                ("Front of a column of sand", "time (s)", "run-out / width", [(0, 1.2), (0.8, 1.2)]))}
 KNOWN = {"bar": "wave theory", "slope": "theory", "column": "channels, at rest"}
 

@@ -1,4 +1,4 @@
-/* Durable files: what stands under a name is always a whole file.
+/* Durable files: a name always belongs to a complete file.
  *
  * A writer works on a temporary name beside the target; file_commit() brings it to the disk and renames it,
  * so that a crash leaves the old file or the new one and at worst a temporary that file_remove_stale() clears
@@ -73,7 +73,7 @@ int file_list_create(struct file_list **out, const char *folder, const char *pre
                      struct error *err);
 void file_list_destroy(struct file_list **list);
 
-/* The order of such a list, as strcmp() tells it. */
+/* The order of such a list, by strcmp(). */
 int file_name_order(const char *a, const char *b);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the grid of this mesh (its file's bytes), scale and spacing is or would be; NULL without a cache. To
- * be freed with mem_free(). */
+/* The path of the grid of this mesh (its file's bytes), scale and spacing, whether it exists or not; NULL
+ * without a cache. To be freed with mem_free(). */
 char *mesh_cache_path(const char *bytes, size_t size, double scale, double spacing);
 
 /* The same for the level-set keys of a skeleton (its file's bytes). */

@@ -89,7 +89,7 @@ int mesh_number(struct mesh_source *s, double *out)
   size_t length;
   char *stop;
   if (!mesh_word(s, &word, &length)) return mesh_fail(s, "the file ends where a number is expected");
-  *out = strtod(word, &stop); /* a zero byte stands behind the file */
+  *out = strtod(word, &stop); /* a zero byte follows the file */
   if (stop != word + length)
     return mesh_fail(s, "expected a number, found '%.*s'", (int)(length < 40 ? length : 40), word);
   if (!isfinite(*out)) return mesh_fail(s, "a coordinate is not finite");

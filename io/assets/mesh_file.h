@@ -11,9 +11,9 @@
 
 #include <stddef.h>
 
-/* Reads the file's bytes (with a zero byte behind them), whose kind the path's suffix tells. Coordinates are
- * multiplied by scale. Polygons become fans of triangles. On success *out belongs to the caller and has
- * vertices that are finite and triangles whose vertices exist. */
+/* Reads the file's bytes (with a zero byte behind them), whose kind follows from the suffix of the path.
+ * Coordinates are multiplied by scale. Polygons become fans of triangles. On success *out belongs to the
+ * caller and has vertices that are finite and triangles whose vertices exist. */
 int mesh_file_parse(struct mesh **out, const char *path, const char *bytes, size_t size, double scale,
                     struct error *err);
 

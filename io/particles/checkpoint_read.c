@@ -174,7 +174,7 @@ static int read_all(struct source *s, bool lenient, struct particles *p, struct 
         "%s is of a run with heat, and the scene has none: its liquid would become snow; add the "
         "section 'heat'",
         s->path);
-  for (int k = 0; k < 2; k++) /* snow that varied goes on so, even where the scene no longer says it */
+  for (int k = 0; k < 2; k++) /* snow that varied continues to vary, even if the scene no longer says so */
     if (seal_find(&s->seal, particle_fields[uniform[k]].name))
       particles_add_needs(p, particle_fields[uniform[k]].needs);
   particles_append(p, s->count);

@@ -27,7 +27,7 @@ struct reason {
   bool from_system;
 };
 
-/* Copies what stands in single quotes behind `key`. */
+/* Copies the text in single quotes behind `key`. */
 static bool quoted_after(const char *text, const char *key, char *out, size_t size)
 {
   const char *start = strstr(text, key);

@@ -18,11 +18,11 @@ struct hdf5_silence {
 void hdf5_silence_begin(struct hdf5_silence *saved);
 void hdf5_silence_end(const struct hdf5_silence *saved);
 
-/* Like error_set(), with ": reason" behind the message, as far as the library's error stack tells it. */
+/* Like error_set(), with ": reason" behind the message, as far as it is in the library's error stack. */
 int hdf5_error(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Opens an existing file for reading by this process alone, without MPI. Negative with err set when it
- * cannot. Files that nobody vouches for come through hdf5_trial() first. */
+ * cannot. Files of unknown origin must pass hdf5_trial() first. */
 hid_t hdf5_open(const char *path, struct error *err);
 
 /* Whether HDF5 survives the structure of a file: a child process tries it. Every file from outside goes

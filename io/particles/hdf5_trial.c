@@ -4,7 +4,7 @@
  * or write where it must not. So the first to walk through a file that is not known to be whole is a child,
  * which meets all links, headers, attributes and lists of chunks that a reader would. It is forked and not
  * started anew, so that its heap is the reader's, and what it survives the reader survives too. The reader
- * waits meanwhile and goes on if the child says at its end that it is well.
+ * waits, and continues if the child reports success at its end.
  *
  * A system that forbids or cannot afford a child must not keep anyone from his data: then the file is opened
  * all the same. */

@@ -1,6 +1,6 @@
 /* Files that all ranks have open together: HDF5 over MPI-IO, and what to do when it fails.
  *
- * A rank that fails inside a collective call returns from it, and others may wait there for ever. So every
+ * A rank that fails inside a collective call returns from it, and others may wait there forever. So every
  * such call is followed by together_agree(): a rank that failed waits a while for the others, and ends the
  * job with its message if they do not come. A call that never returns on any rank is for the watchdog of the
  * run. */

@@ -46,7 +46,7 @@ static bool has_aligned(const struct writer *w)
   return any && !w->compressed && alignment_of(w) > 1;
 }
 
-/* 0 or the errno of what stands in the way. Where blocks cannot be reserved, the free ones are counted. */
+/* 0, or the errno of the obstacle. If blocks cannot be reserved, the free ones are counted. */
 static int reserve_bytes(int fd, int64_t bytes)
 {
   if (bytes == 0 || fallocate(fd, 0, 0, bytes) == 0) return 0;

@@ -242,7 +242,7 @@ static int64_t go_on(struct csv_log *log, FILE *earlier, const char *header)
   return j.found;
 }
 
-/* Always a new file under the name, even to go on with an old one: an orphan of an earlier start (fence.h)
+/* Always a new file under the name, even to continue an old one: an orphan of an earlier start (fence.h)
  * has that one open, and what it still writes must not come between our rows. */
 static int open_stream(struct csv_log *log, const struct fence *fence, struct error *err)
 {

@@ -17,7 +17,7 @@
 
 struct csv_log;
 
-/* How a file begins, or goes on. */
+/* How a file begins, or continues. */
 struct csv_start {
   const char *header; /* the columns, with the end of the line */
   int64_t step;     /* lines of this step and later go, and will come again; negative: the file begins anew */

@@ -3,7 +3,7 @@
  * The seal is text in the user block that HDF5 leaves alone: the file's length, for each table of rows where
  * it lies and what its rows sum to, a hash of all bytes that are in no table, and a hash of the seal itself.
  * So a cut or flipped file is known as such before HDF5 reads its structure, which it does not survive for
- * any bytes at all; and rows are checked by whoever reads them.
+ * any bytes at all; and rows are checked when they are read.
  *
  * A table's sum is that of its rows' hashes, each seeded with the row's number, modulo 2^64: ranks add up
  * what they have, and the sum depends neither on their number nor on where the cuts lie. Nothing here calls

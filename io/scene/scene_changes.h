@@ -1,4 +1,4 @@
-/* What changed between two scenes, key by key, and whether a run may go on with it.
+/* What changed between two scenes, key by key, and whether a run may continue with it.
  *
  * Compares two resolved scenes (scene.h), so that comments, the order of keys and defaults do not count. The
  * order of bodies and snow does: bodies act on the snow in turn, and snow is numbered in turn. A change is

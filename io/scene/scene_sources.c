@@ -1,4 +1,4 @@
-/* The sections `sources` and `sinks`: where snow comes in while a run goes on, and where it is taken out. */
+/* The sections `sources` and `sinks`: where snow enters during a run, and where it is removed. */
 #include "io/scene/scene_read.h"
 
 #include "base/memory.h"

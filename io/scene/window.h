@@ -1,9 +1,9 @@
 /* The part of a long domain that is simulated, when it follows a body: snow enters ahead of it and leaves
  * behind.
  *
- * Where the window is is a function of time alone, so that every rank and every restart finds the same. It
- * moves in ticks, a few a frame, by whole cell planes, and never back: not after a restart with another scene
- * either, where it waits until the new scene's window has come as far. */
+ * The position of the window is a function of time alone, so that every rank and every restart finds the
+ * same. It moves in ticks, a few a frame, by whole cell planes, and never back: not after a restart with
+ * another scene either, where it waits until the new scene's window has come as far. */
 #ifndef FIRN_IO_WINDOW_H
 #define FIRN_IO_WINDOW_H
 

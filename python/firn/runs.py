@@ -11,7 +11,7 @@ import numpy as np
 
 
 class State:
-    """A frame or a checkpoint. Fields are read when they are asked for: state.position, state["JP"]."""
+    """A frame or a checkpoint. Fields are read on access: state.position, state["JP"]."""
 
     def __init__(self, path: Path):
         import h5py
@@ -23,7 +23,7 @@ class State:
 
     @property
     def time(self) -> float:
-        """s"""
+        """Its time (s)."""
         return float(self.attributes["time"])
 
     @property

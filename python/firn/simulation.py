@@ -53,12 +53,12 @@ class Scene:
 
     @property
     def end(self) -> float:
-        """s"""
+        """The end of the scene (s)."""
         return library().firn_scene_end(self._handle)
 
     @property
     def frame_rate(self) -> float:
-        """1/s"""
+        """Frames per second of simulated time (1/s)."""
         return library().firn_scene_frame_rate(self._handle)
 
     @property
@@ -67,7 +67,7 @@ class Scene:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know."""
+    """A value that JSON cannot express, as one that it can."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, os.PathLike):
@@ -147,7 +147,7 @@ class Particles:
         self[name] = values
 
     def add(self, **fields: Any) -> None:
-        """Adds particles of this rank; position and mass are needed. Every rank calls it, if with no rows."""
+        """Adds particles of this rank; position and mass are required. Every rank calls it, also without rows."""
         if "position" not in fields:
             raise _library.InputError("new particles need position and mass")
         count = len(np.asarray(fields["position"]))
@@ -157,7 +157,7 @@ class Particles:
         call("firn_sim_add", self._sim._handle, count, len(rows), _library.texts(list(rows)), arrays)
 
     def remove(self, which: Any) -> None:
-        """Removes the particles of this rank for which the array of flags is true, of those that were there
+        """Removes the particles of this rank whose flag is true. There is one flag for each particle that existed
         before add(). Every rank calls it."""
         self._begin()
         flags = np.asarray(which, bool)
@@ -195,7 +195,7 @@ class Body:
 
     @property
     def origin(self) -> np.ndarray:
-        """Where its pivot is (m)."""
+        """The position of its pivot (m)."""
         return np.array(self._state().origin)
 
     @property
@@ -205,31 +205,31 @@ class Body:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Of the pivot (m/s)."""
+        """The velocity of its pivot (m/s)."""
         return np.array(self._state().velocity)
 
     @property
     def spin(self) -> np.ndarray:
-        """rad/s"""
+        """Its angular velocity (rad/s)."""
         return np.array(self._state().spin)
 
     @property
     def force(self) -> np.ndarray:
-        """Of the snow on the body (N), mean of the last step."""
+        """The force of the snow on the body (N), mean of the last step."""
         return np.array(self._load().force)
 
     @property
     def torque(self) -> np.ndarray:
-        """About the pivot (N m), mean of the last step."""
+        """The torque of the snow about the pivot (N m), mean of the last step."""
         return np.array(self._load().torque)
 
     @property
     def area(self) -> float:
-        """In contact (m^2), mean of the last step."""
+        """The area in contact (m^2), mean of the last step."""
         return self._load().area
 
     def move(self, velocity: Sequence[float], spin: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
-        """From now on it moves with this velocity of its pivot (m/s) and spin (rad/s). Same on all ranks."""
+        """Moves it with this velocity of its pivot (m/s) and spin (rad/s) until the next call. Same on all ranks."""
         call("firn_sim_move_body", self._sim._handle, self._index, (c_double * 3)(*velocity),
              (c_double * 3)(*spin))
 
@@ -256,7 +256,7 @@ class Simulation:
 
     `comm` is an mpi4py communicator; None is all ranks of the program, without mpi4py. With `write=True` it is
     a run as `firn run` makes it, with frames, checkpoints and history in the scene's folder, and `restart`
-    ("auto", or a checkpoint) goes on with one. Methods are collective unless they only look.
+    ("auto", or a checkpoint) continues one. Methods are collective, except those that only read.
     """
 
     def __init__(self, scene: Union[Scene, str, Mapping[str, Any]], comm: Any = None, *, write: bool = False,
@@ -307,7 +307,7 @@ class Simulation:
 
     @property
     def time(self) -> float:
-        """s"""
+        """The time that was reached (s)."""
         return self.info.time
 
     @property
@@ -317,7 +317,7 @@ class Simulation:
 
     @property
     def over(self) -> bool:
-        """The scene's end is reached, or the run was asked to stop."""
+        """Whether the scene's end was reached or a stop was requested."""
         info = self.info
         return bool(info.over or info.stopping)
 
@@ -346,7 +346,7 @@ class Simulation:
         self._step("firn_sim_advance_to_frame", frame)
 
     def advance_to_time(self, time: float) -> None:
-        """Between two frames the last step is cut to end there."""
+        """Advances to a time (s). Between two frames the last step is cut to end there."""
         self._step("firn_sim_advance_to_time", time)
 
     def steps(self) -> Iterator[float]:
@@ -367,7 +367,7 @@ class Simulation:
     __iter__ = frames
 
     def run(self, progress: Optional[bool] = None) -> None:
-        """To the scene's end, and ends the run if it writes. The progress bar is shown in a terminal or a
+        """Advances to the scene's end, and ends the run if it writes. The progress bar is shown in a terminal or a
         notebook unless `progress` says otherwise."""
         from .progress import Progress
 
@@ -415,7 +415,7 @@ class Simulation:
         return self._set_hook("before", hook)
 
     def after_step(self, hook: Optional[Callable[["Simulation"], Any]]) -> Any:
-        """The same after each step."""
+        """Calls hook(sim) after each step, in the same way."""
         return self._set_hook("after", hook)
 
     def _set_hook(self, when: str, hook: Optional[Callable]) -> Any:
@@ -440,7 +440,7 @@ class Simulation:
         return _library.Hook(call_it)
 
     def accelerate(self, give: Optional[Callable], on: str = "nodes") -> None:
-        """An acceleration beside gravity: give(x, time) returns N x 3 (m/s^2) at N x 3 points. With
+        """An acceleration in addition to gravity: give(x, time) returns N x 3 (m/s^2) at N x 3 points. With
         on="particles" it is give(x, time, id). It must follow from its arguments alone."""
         if on not in ("nodes", "particles"):
             raise ValueError('on is "nodes" or "particles"')
@@ -490,5 +490,5 @@ def log(level: str = "warnings", handler: Optional[Callable[[str, str], None]] =
 
 
 def version() -> str:
-    """Of libfirn."""
+    """The version of libfirn."""
     return library().firn_version().decode()

@@ -21,7 +21,7 @@ struct firn_sim {
   struct comm comm;
   struct run *run;
   char *machine;
-  struct api_copy *materials; /* zeros, if there is one material; pages that nobody writes take no memory */
+  struct api_copy *materials; /* zeros, if there is one material; unwritten pages take no memory */
   struct api_copy *plastic;   /* J_P, if some material keeps its logarithm */
   firn_hook *before, *after;
   void *hook_context;

@@ -284,7 +284,7 @@ static int compare_contact_column(const struct pair *pair, int k, struct error *
   return values == others && (found.bits == 0 || relative <= pair->tolerance) ? SAME : DIFFERENT;
 }
 
-/* Where bodies are pushed is compared if both files say so. */
+/* Contacts are compared if both files have them. */
 static int compare_contacts(const struct pair *pair, struct error *err)
 {
   int result = SAME;

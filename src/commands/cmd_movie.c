@@ -1,7 +1,7 @@
 /* firn movie RUN -o OUT.mp4: the frames of a run as a film.
  *
  * Pictures are kept in a folder beside the film, one per frame, and made only where they are missing, older
- * than their frame, or were made with other options: a film that was interrupted goes on where it stopped,
+ * than their frame, or were made with other options: a film that was interrupted continues where it stopped,
  * and one of a run in progress can be made again later at the price of the new frames. Previews are shared
  * out among the ranks; traced pictures are made by all ranks together. ffmpeg makes the film, where it is
  * installed. */

@@ -163,7 +163,7 @@ static void edges_destroy(struct edges *e)
   mem_free(e->half);
 }
 
-/* The one other triangle at a half-edge, or -1; *agrees tells whether both run round in the same sense. */
+/* The one other triangle at a half-edge, or -1; *agrees: whether both run round in the same sense. */
 static int64_t across(const struct edges *e, const struct mesh *mesh, int64_t half, bool *agrees)
 {
   int32_t low, high, l, h;

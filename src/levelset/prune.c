@@ -50,7 +50,7 @@ static void prune_into(const struct shape *s, const double x[3], double radius, 
   *next += s->child_count;
   for (int c = 0; c < s->child_count; c++) {
     child_range(s, c, own, radius, &least, &most);
-    const bool first = s->kind == SHAPE_DIFFERENCE && c == 0; /* it is told apart by its place */
+    const bool first = s->kind == SHAPE_DIFFERENCE && c == 0; /* it is identified by its place */
     if (least > bound && !first) continue;
     prune_into(&s->child[c], own, radius, &out->child[out->child_count++], next);
   }

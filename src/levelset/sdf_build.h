@@ -14,7 +14,7 @@ void sdf_plan(struct sdf *sdf, const double lower[3], const double upper[3], dou
 void sdf_fill(const struct sdf *sdf, const struct bvh *bvh, const double (*speed)[9], int64_t from,
               int64_t to, float *phi, float *velocity);
 
-/* Where the sign changes though no triangle is near, there is a hole: makes distances small towards the
+/* If the sign changes although no triangle is near, there is a hole: makes distances small towards the
  * surface that closes it. Needs all samples. Returns how many pairs of neighbours showed a hole. */
 int64_t sdf_close_holes(const struct sdf *sdf, float *phi);
 

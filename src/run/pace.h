@@ -18,7 +18,7 @@ struct pace {
   double last;     /* when the last one was tried, s of timer_now() as all times here */
   double polled;   /* when pace_poll() was last asked */
   double longest;  /* s between two polls at most */
-  double deadline; /* when the job will be ended; infinite if nobody says */
+  double deadline; /* when the job will be ended; infinite if unknown */
   int failures;    /* writes in a row */
 };
 

@@ -9,7 +9,7 @@
 /* What a run is asked for, the more urgent the greater. */
 enum request {
   REQUEST_NONE,
-  REQUEST_CHECKPOINT, /* write one and go on */
+  REQUEST_CHECKPOINT, /* write one and continue */
   REQUEST_LIMIT,      /* the time is up: write one and leave, as all below */
   REQUEST_CALLER,     /* a program that drives the run through libfirn */
   REQUEST_USR1,

@@ -1,7 +1,7 @@
 /* A thread that ends the process when the run shows no sign of life (log.h) for too long.
  *
- * A cut network link makes MPI wait forever, on this rank or on another one that this one waits for. So
- * every rank has its own watchdog and needs nobody else to leave. The message says where this rank was last
+ * A cut network link makes MPI wait forever, on this rank or on another one that this one waits for.
+ * Therefore every rank has its own watchdog and can leave alone. The message says where this rank was last
  * seen; the rank whose place differs from the others' is the one to look at. */
 #ifndef FIRN_WATCHDOG_H
 #define FIRN_WATCHDOG_H

@@ -31,7 +31,7 @@ void noise_field_create(struct noise_field *field, uint64_t seed, int64_t period
 void noise_field_destroy(struct noise_field *field);
 double noise_field_at(const struct noise_field *field, const double x[3]); /* the bits of noise_at() */
 
-/* The factor that noise n in [-1, 1] stands for: 1/most at -1, 1 at 0, most at 1. */
+/* The factor of noise n in [-1, 1]: 1/most at -1, 1 at 0, most at 1. */
 double noise_factor(double n, double most);
 
 #endif

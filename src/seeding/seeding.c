@@ -56,7 +56,7 @@ static int64_t seed_row(const struct comm *comm, const struct snow_source *sourc
   const double hit = shape_volume(&source->shape) / (size[0] * size[1] * size[2]);
   int64_t found = 0, next = 0;
   struct candidates c = {0};
-  /* A shape whose volume was measured too large must not keep us here for ever. */
+  /* A shape whose volume was measured too large must not keep this loop running forever. */
   const double patience = 100.0 * ((double)wanted / hit + 64.0);
   while (found < wanted && (double)next < patience) {
     const int64_t missing = wanted - found, tries = (int64_t)fmin((double)missing / hit, 0x1p55) + 64;
@@ -253,7 +253,7 @@ static void warm_file(const struct scene *scene, const struct snow_source *sourc
   }
 }
 
-/* One particle file: its ids stay, unless one of them is taken, since an id tells a particle from all others.
+/* One particle file: its ids stay, unless one of them is taken, since an id identifies a particle.
  * *first_id becomes one above all ids so far. */
 static int seed_file(const struct comm *comm, const struct scene *scene, const struct snow_source *source,
                      struct particles *p, uint64_t *first_id, struct error *err)

@@ -199,6 +199,22 @@ code=$?
   fail "an exception of one rank: exit code $code" "$work/log"
 grep -E 'MPI_FINALIZE|did not end' "$work/log" && fail "an exception of one rank" "$work/log"
 "$prefix/bin/firn" diff out/ball out/killed >"$work/log" 2>&1 || fail "a run that Python left and went on with differs" "$work/log"
+cat >kill.py <<'END'
+import os, signal
+import firn
+
+sim = firn.Simulation(firn.Scene("ball.yml", output__folder="out/shot"), write=True)
+sim.advance_to_frame(1)
+sim.step()
+os.kill(os.getpid(), signal.SIGKILL)
+END
+timeout 600 "$python" kill.py >"$work/log" 2>&1 </dev/null
+[ $? -eq 137 ] || fail "a run of Python's that kills itself" "$work/log"
+timeout 600 "$python" -c 'import firn
+with firn.Simulation(firn.Scene("ball.yml", output__folder="out/shot"), write=True, restart="auto") as sim:
+    assert sim.frame == 1, sim.frame
+    sim.run(progress=False)' >"$work/log" 2>&1 </dev/null || fail "continuing a killed run of Python's" "$work/log"
+"$prefix/bin/firn" diff out/ball out/shot >"$work/log" 2>&1 || fail "a killed run of Python's that went on differs" "$work/log"
 unset PYTHONPATH
 cp -r "$source/python" "$work/python"
 timeout 600 "$python" -m pip install --no-build-isolation --no-deps --no-index --target "$work/site" "$work/python" >"$work/log" 2>&1 </dev/null ||

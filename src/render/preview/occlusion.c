@@ -35,7 +35,7 @@ static void pattern_make(struct pattern *pattern)
   }
 }
 
-/* The nearest of the four samples stands for the pixel. */
+/* The nearest of the four samples represents the pixel. */
 static void pick(struct occlusion *o, const struct canvas *canvas)
 {
   const int64_t width = canvas->surface.width;

@@ -8,7 +8,7 @@
 
 struct occlusion {
   int width, height; /* half the canvas's */
-  float *depth;      /* m, of the sample each entry stands for */
+  float *depth;      /* m, of the sample that each entry represents */
   uint16_t *what;
   uint8_t *sample;  /* which of the four: 1 right, 2 lower */
   float *sun, *sky; /* 0 dark .. 1 open */

@@ -39,7 +39,7 @@ void preview_stage_init(struct preview_stage *stage, const double gravity[3]);
 
 void preview_stage_destroy(struct preview_stage *stage); /* frees what it holds; the struct is the caller's */
 
-/* Grows the bounds by the frame's bulk and takes the particle spacing from the first frame that tells it. */
+/* Grows the bounds by the frame's bulk and takes the particle spacing from the first frame that has it. */
 void preview_stage_add(struct preview_stage *stage, const struct frame *frame);
 
 /* Grows the bounds by those bodies that are not much larger than the snow, where they are at `time`. */

@@ -241,7 +241,7 @@ static bool uniform(const struct canvas *canvas, int64_t corner)
   return true;
 }
 
-/* Where the background is left out, its samples do not count. */
+/* If the background is left out, its samples do not count. */
 static void shade_pixel(const struct shader *s, int x, int y, float out[3])
 {
   const bool skip = s->canvas->stage->transparent;
