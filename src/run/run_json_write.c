@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "io/file.h"
 #include "io/run/run_folder.h"
+#include "run/launch.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -106,7 +107,7 @@ static void put_machine(struct json *json, const struct run *run, const struct r
   comm_library(text, sizeof text);
   json_text(json, "mpi", text);
   json_text(json, "binding", run->options.machine);
-  json_text(json, "job", getenv("SLURM_JOB_ID"));
+  json_text(json, "job", launch_job());
   json_close(json, '}');
 }
 
