@@ -19,7 +19,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 # Modulefiles name the prefix, which may be chosen as late as this.
 set(words)
 foreach(pair SOURCE=${PROJECT_SOURCE_DIR} VERSION=${PROJECT_VERSION} DATA=${CMAKE_INSTALL_DATADIR} BIN=${CMAKE_INSTALL_BINDIR}
-        LIB=${CMAKE_INSTALL_LIBDIR} MAN=${CMAKE_INSTALL_MANDIR} PYTHON=${FIRN_PYTHON_DIR})
+        LIB=${CMAKE_INSTALL_LIBDIR} PYTHON=${FIRN_PYTHON_DIR})
   string(REGEX REPLACE "^([A-Z]*)=(.*)$" "set(FIRN_\\1 \"\\2\")\n" word ${pair})
   string(APPEND words ${word})
 endforeach()

@@ -47,7 +47,7 @@ class firn_hello(rfm.RunOnlyRegressionTest):
                                 '--set', f'time.end={self.end}', '--set', 'output.precision=f64']
         if self.isa:
             self.executable_opts += ['--isa', self.isa]
-        self.postrun_cmds = ['firn version', 'firn export "$(ls out/frames/frame_*.h5 | tail -n 1)" -o last.csv',
+        self.postrun_cmds = ['firn export "$(ls out/frames/frame_*.h5 | tail -n 1)" -o last.csv',
                              'sha256sum last.csv']
 
     def _entry(self):
@@ -57,15 +57,19 @@ class firn_hello(rfm.RunOnlyRegressionTest):
         except FileNotFoundError:
             return {}
 
+    def _record(self):
+        with open(os.path.join(self.stagedir, 'out', 'run.json')) as file:
+            return json.load(file)
+
     @sanity_function
     def check_bits(self):
-        version = sn.extractsingle(r'^firn (\S+) \(commit', self.stdout, 1)
-        isa = sn.extractsingle(r', (\S+) kernels', self.stdout, 1)
-        digest = sn.extractsingle(r'^([0-9a-f]{64})\s+last\.csv', self.stdout, 1)
-        key = f'{version} {isa} {self.end}'
+        sn.assert_found(r'^done: ', self.stderr, 'the run did not come to its end').evaluate()
+        record = self._record()
+        digest = sn.extractsingle(r'^([0-9a-f]{64})\s+last\.csv', self.stdout, 1).evaluate()
+        key = f'{record["firn"]} {record["kernels"]} {self.end}'
         known = self._entry().get('bits', {}).get(key)
         return sn.all([
-            sn.assert_found(r'^done: ', self.stdout, 'the run did not come to its end'),
+            sn.assert_eq(record['ranks'], self.num_tasks, 'it ran on {0} ranks, expected {1}'),
             sn.assert_true(known, f'no reference of the bits; add to {self.reference_file}, '
                                   f'below "bits": "{key}": "{digest}"'),
             sn.assert_eq(digest, known, 'the bits are {0}, expected {1}'),
@@ -73,8 +77,7 @@ class firn_hello(rfm.RunOnlyRegressionTest):
 
     @performance_function('particle-steps/s')
     def speed(self):
-        with open(os.path.join(self.stagedir, 'out', 'run.json')) as file:
-            record = json.load(file)
+        record = self._record()
         return record['particle_steps'] / record['seconds']['stepping']
 
     @run_before('performance')
