@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The job scripts for PBS and Flux, with stand-ins for their commands that know the options of the manuals and no others: a chain that
-# ends, a limit that firn sees coming, a cancelled job, a launcher that fails. The ends are those of the run that nobody disturbed.
+# ends, a limit that firn sees coming, a cancelled job, a launcher that fails. The ends are those of the run that nobody disturbed. Then the warning of a short Slurm job.
 #   test_schedulers.sh FIRN MPIEXEC
 set -uo pipefail
 # shellcheck source=tests/cli/tools.sh
@@ -200,6 +200,19 @@ for scheduler in pbs flux; do
   says never.log 'firn did not start; the next try is in 0 s'
   [ ! -e never ] || fail "$scheduler: a folder of a run that did not start"
 done
+
+# The warning of a short job comes two minutes before its end, which is at once. The script keeps it until 15 s before the end.
+end=$(($(date +%s) + 40))
+SLURM_JOB_END_TIME=$end FIRN_RANKS=1 FIRN_LAUNCH=mpirun "$jobs/firn.slurm" s.yml --threads 1 --output warned --set time.end=60 \
+  --set time.frame_rate=1000 --wall-limit 1000 >warned.log 2>&1 &
+script=$!
+wait_started $script warned.log || { fail "the run with a warning does not start" && show warned.log; }
+kill -s USR1 $script
+wait $script
+code=$? now=$(date +%s)
+[ $code -eq 85 ] || { fail "exit code $code after a warning" && show warned.log; }
+says warned.log '^stopped by SIGUSR1'
+[ "$now" -ge $((end - 16)) ] || fail "a warning is obeyed $((end - now)) s before the end"
 
 FIRN_SCHEDULER=loadleveler "$jobs/chain.sh" 1 -- s.yml >unknown.log 2>&1 && fail "an unknown scheduler is accepted"
 says unknown.log "FIRN_SCHEDULER is slurm, pbs or flux, not 'loadleveler'"

@@ -95,7 +95,7 @@ static void test_profile(const char *text)
   CHECK(near((double)guess->all_cells, (double)exact->all_cells, 0.08));
   CHECK(near((double)guess->all_tiles, (double)exact->all_tiles, 0.10));
   CHECK(near((double)fine->all_particles, 8.0 * (double)exact->all_particles, 0.02));
-  struct profile *twice = profile_repeat(guess, 2);
+  struct profile *twice = profile_repeat(guess, 2, 0);
   CHECK(twice->planes == 2 * guess->planes && twice->all_particles == 2 * guess->all_particles);
   profile_destroy(&twice);
   profile_destroy(&exact);
@@ -103,6 +103,38 @@ static void test_profile(const char *text)
   profile_destroy(&fine);
   sim_destroy(&sim);
   scene_destroy(&scene);
+}
+
+/* Copies that meet are what a bar twice as long is: the planes between them hold tiles, which are sent. */
+static void test_copies(void)
+{
+  static const char *const two = "domain: {lower: [-0.1, -0.1, -0.1], cells: [44, 24, 20], spacing: 0.02, "
+                                 "copies: 2, copy_cells: 33}\n"
+                                 "time: {end: 1, step: 1e-4}\n"
+                                 "snow:\n"
+                                 "  - {box: {lower: [0, 0, 0], upper: [0.66, 0.26, 0.2]}, per_cell: 8}\n";
+  struct scene *scene = NULL, *copies = NULL;
+  struct sim *sim = make(block, &scene), *long_sim = make(two, &copies);
+  struct profile *one = profile_of_sim(sim), *exact = profile_of_sim(long_sim),
+                 *guess = profile_of_scene(copies, 1.0);
+  CHECK(profile_snow_planes(one) == 33);
+  struct profile *meet = profile_repeat(one, 2, profile_snow_planes(one)), *apart = profile_repeat(one, 2, 0);
+  CHECK(meet->planes == exact->planes && guess->planes == 77);
+  CHECK(meet->all_particles == exact->all_particles);
+  const int32_t between = 5 + 33; /* the first plane of the second copy's snow */
+  for (int32_t k = between - 4; k < between + 4; k++)
+    CHECK(meet->tiles[k] == exact->tiles[k] && meet->tiles[k] > 0);
+  CHECK(near((double)guess->all_tiles, (double)exact->all_tiles, 0.10));
+  CHECK(apart->planes == 2 * one->planes && apart->tiles[44] == 0);
+  profile_destroy(&one);
+  profile_destroy(&exact);
+  profile_destroy(&guess);
+  profile_destroy(&meet);
+  profile_destroy(&apart);
+  sim_destroy(&sim);
+  sim_destroy(&long_sim);
+  scene_destroy(&scene);
+  scene_destroy(&copies);
 }
 
 /* What must hold whatever the machine. */
@@ -199,6 +231,7 @@ int main(int argc, char **argv)
   test_counts();
   test_profile(block);
   test_profile(shapes);
+  test_copies();
   test_prediction();
   if (world.rank == 0) test_file();
   test_network();
