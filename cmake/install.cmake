@@ -11,10 +11,21 @@ install(DIRECTORY python/firn DESTINATION ${FIRN_PYTHON_DIR} FILES_MATCHING PATT
         PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY include/firn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY scenes DESTINATION ${CMAKE_INSTALL_DATADIR}/firn)
-install(PROGRAMS jobs/firn.slurm jobs/chain.sh jobs/sweep.sh jobs/scaling.sh jobs/study.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/firn/jobs)
+install(PROGRAMS jobs/firn.slurm jobs/firn.pbs jobs/firn.flux jobs/chain.sh jobs/sweep.sh jobs/scaling.sh jobs/study.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/firn/jobs)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+# Modulefiles name the prefix, which may be chosen as late as this.
+set(words)
+foreach(pair SOURCE=${PROJECT_SOURCE_DIR} VERSION=${PROJECT_VERSION} DATA=${CMAKE_INSTALL_DATADIR} BIN=${CMAKE_INSTALL_BINDIR}
+        LIB=${CMAKE_INSTALL_LIBDIR} PYTHON=${FIRN_PYTHON_DIR})
+  string(REGEX REPLACE "^([A-Z]*)=(.*)$" "set(FIRN_\\1 \"\\2\")\n" word ${pair})
+  string(APPEND words ${word})
+endforeach()
+install(CODE "${words}")
+install(SCRIPT cmake/modules.cmake)
+install(DIRECTORY packaging/reframe DESTINATION ${CMAKE_INSTALL_DATADIR}/firn FILES_MATCHING PATTERN "*.py" PATTERN "*.json")
 
 # What has to be there for the program to start: it differs with what the build found.
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/libraries.txt

@@ -133,6 +133,14 @@ check_scripts() {
   { sources '*.sh'; echo .ci/run; } | while read -r file; do
     reason=$(bash -n "$file" 2>&1) || complain "$file: ${reason%%$'\n'*}"
   done
+  local made
+  made=$(mktemp -d)
+  packaging/jobs/make.sh "$made"
+  for file in firn.slurm firn.pbs firn.flux; do
+    cmp -s "$made/$file" "jobs/$file" || complain "jobs/$file: differs from what packaging/jobs/make.sh makes"
+    reason=$(bash -n "jobs/$file" 2>&1) || complain "jobs/$file: ${reason%%$'\n'*}"
+  done
+  rm -rf "$made"
   for file in .ci/run tests/run.sh tests/check.sh jobs/quickstart.sh; do
     [ -x "$file" ] || complain "$file: not executable"
   done

@@ -361,7 +361,7 @@ static int predict(const struct findings *m, const struct scene *scene, const st
     c.ranks = (int)ranks;
     struct model_time time;
     struct profile *longer =
-        o->weak ? profile_repeat(base, c.ranks, o->apart ? 0 : profile_snow_layers(base)) : NULL;
+        o->weak ? profile_repeat(base, c.ranks, o->apart ? 0 : profile_meeting_layers(base)) : NULL;
     model_predict(longer ? longer : base, &m->speed, &m->network, o->link, &c, &time);
     profile_destroy(&longer);
     if (first == 0.0) first = time.step;

@@ -72,8 +72,8 @@ double calibrate_pair(const struct kernels *kernels)
 
 /* As measured with AVX-512 by `firn model --fit` (docs/dev/measuring.md). Steps with a solve keep more of
  * each particle. */
-const struct model_ratios calibrate_ratios[2] = {{.parallel = 0.085, .serial = 0.018, .product = 0.062},
-                                                 {.parallel = 0.103, .serial = 0.018, .product = 0.062}};
+const struct model_ratios calibrate_ratios[2] = {{.parallel = 0.094, .serial = 0.009, .product = 0.062},
+                                                 {.parallel = 0.112, .serial = 0.009, .product = 0.062}};
 
 struct model_speed calibrate(bool implicit)
 {

@@ -261,12 +261,12 @@ static void make_section(struct sampler *s, const double lower[3], const double 
   s->section.next = mem_alloc(blocks, 1);
 }
 
-int32_t profile_snow_layers(const struct profile *p)
+int32_t profile_meeting_layers(const struct profile *p)
 {
   int32_t first = 0, end = p->layers;
   while (first < end && p->particles[first] == 0) first++;
   while (end > first && p->particles[end - 1] == 0) end--;
-  return end > first ? end - first : 1;
+  return end - first > 1 ? end - first - 1 : 1;
 }
 
 /* Copies that meet in a layer are taken to have the same blocks and bricks there, as a bar that goes on. */

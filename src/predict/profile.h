@@ -32,8 +32,8 @@ struct profile *profile_of_sim(const struct sim *sim);
  * as one has. */
 struct profile *profile_repeat(const struct profile *profile, int copies, int32_t distance);
 
-/* Layers from the first to the last that holds particles, 1 at least. */
-int32_t profile_snow_layers(const struct profile *profile);
+/* Layers from one copy to the next whose snow is to meet: both have particles in the layer where they do. */
+int32_t profile_meeting_layers(const struct profile *profile);
 
 void profile_destroy(struct profile **profile);
 

@@ -15,8 +15,8 @@
 
 /* Seconds for a unit of counted work, on one thread while the node is as busy as it was when measured. */
 struct model_speed {
-  double parallel;    /* P2G and G2P: threads share it */
-  double serial;      /* order, tiles, contact, migration: one thread does it */
+  double parallel;    /* P2G, G2P and order: threads share it */
+  double serial;      /* tiles, contact, migration: one thread does most of it */
   double product;     /* a product of the solve, with its vectors: threads share it */
   double iterations;  /* of the solver a step, when measured */
   int ranks, threads; /* of the node, when measured */

@@ -70,6 +70,25 @@ int launch_threads(int asked)
   return count;
 }
 
+static const char *first_set(const char *const *names)
+{
+  const char *value = NULL;
+  for (; *names && !(value && *value); names++) value = getenv(*names);
+  return value && *value ? value : NULL;
+}
+
+const char *launch_job(void)
+{
+  static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "FLUX_ENCLOSING_ID", "FLUX_JOB_ID", NULL};
+  return first_set(names);
+}
+
+const char *launch_job_end(void)
+{
+  static const char *const names[] = {"FIRN_JOB_END", "SLURM_JOB_END_TIME", NULL};
+  return first_set(names);
+}
+
 bool launch_note(const struct comm *comm, const char *line)
 {
   const char *path = comm->rank == 0 ? getenv("FIRN_NOTE") : NULL;

@@ -36,6 +36,13 @@ int launch_threads(int asked);
 int launch_scene(const struct comm *comm, const struct launch_options *options, struct scene **scene,
                  struct error *err);
 
+/* The number that the scheduler gave this job, NULL outside of one: Slurm, PBS or Flux. */
+const char *launch_job(void);
+
+/* When the job ends, in seconds since 1970 as text: what a job script says in FIRN_JOB_END, or Slurm. NULL if
+ * nobody says it. */
+const char *launch_job_end(void);
+
 /* Collective. Writes a line to the file that FIRN_NOTE names, so that a job script learns what happened
  * without an exit code that srun and mpirun would report as a failure. True on all ranks if it was written;
  * false if no file was named. */

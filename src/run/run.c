@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/timer.h"
+#include "run/launch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void begin_steps(struct run *run)
   sim->hooks.poll = poll;
   sim->hooks.poll_context = run;
   sim->hooks.measure_every = run->options.writes ? run->scene->history_every : 0;
-  pace_start(&run->pace, &run->scene->checkpoint, now, run->options.born, getenv("SLURM_JOB_END_TIME"),
+  pace_start(&run->pace, &run->scene->checkpoint, now, run->options.born, launch_job_end(),
              (double)time(NULL), (double)sim->totals.particles * (double)particles_record_size(sim->p));
 }
 

@@ -82,6 +82,7 @@ struct run {
   double seconds[PHASES];
   double framing, keeping;              /* s spent on writing frames and checkpoints */
   struct spread all_steps, after_moves; /* of the imbalance; after_moves: steps that follow a move */
+  struct spread threads;                /* of the imbalance of this rank's threads */
   int64_t moves_seen, all_iterations, first_step;
   double all_particle_steps;
   struct traffic traffic_before;   /* when the steps began */

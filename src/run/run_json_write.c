@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "io/file.h"
 #include "io/run/run_folder.h"
+#include "run/launch.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -23,7 +24,9 @@ enum { HOST = 64, SHOWN_HOSTS = 4096 };
 
 struct rank_record {
   double seconds[PHASES];
-  double frames, checkpoints, memory; /* memory: the most resident bytes */
+  double frames, checkpoints;
+  double threads_imbalance; /* mean over the steps */
+  double memory;            /* memory: the most resident bytes */
   int64_t messages[WAITS], bytes[WAITS], plane_messages, plane_bytes;
   int64_t threads, cells;
   char host[HOST];
@@ -39,6 +42,7 @@ static struct rank_record record_of(const struct run *run)
                           .threads = run->comm.threads,
                           .cells = run->sim->mesh.grid->cell_count};
   struct rusage usage;
+  r.threads_imbalance = run->threads.count ? run->threads.sum / (double)run->threads.count : 1.0;
   if (getrusage(RUSAGE_SELF, &usage) == 0) r.memory = 1024.0 * (double)usage.ru_maxrss;
   memcpy(r.seconds, run->seconds, sizeof r.seconds);
   for (int w = 0; w < WAITS; w++) {
@@ -106,7 +110,7 @@ static void put_machine(struct json *json, const struct run *run, const struct r
   comm_library(text, sizeof text);
   json_text(json, "mpi", text);
   json_text(json, "binding", run->options.machine);
-  json_text(json, "job", getenv("SLURM_JOB_ID"));
+  json_text(json, "job", launch_job());
   json_close(json, '}');
 }
 
@@ -200,6 +204,7 @@ static struct json compose(const struct run *run, const struct rank_record *all)
   put_work(&json, run, all);
   put_seconds(&json, run, all);
   put_traffic(&json, all, run->comm.size);
+  put_spread(&json, "thread_imbalance", all, run->comm.size, offsetof(struct rank_record, threads_imbalance));
   put_spread(&json, "memory", all, run->comm.size, offsetof(struct rank_record, memory));
   json_close(&json, '}');
   return json;

@@ -10,6 +10,7 @@
 #include "io/particles/checkpoint.h"
 #include "io/run/run_folder.h"
 #include "io/run/run_json.h"
+#include "run/launch.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ void run_note_start(const struct run *run)
   struct tm utc;
   gethostname(host, sizeof host - 1);
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-  const char *job = getenv("SLURM_JOB_ID");
+  const char *job = launch_job();
   struct error err = {0};
   bool good = run_folder_make_way(run->scene->output, run->generation, run->restart.run_id, "starts.csv",
                                   &err) == FIRN_OK;

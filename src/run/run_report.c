@@ -6,6 +6,7 @@
 #include "io/particles/together.h"
 #include "io/scene/scene_doubts.h"
 #include "run/run.h"
+#include "sim/balance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,10 +79,28 @@ static void add_to(struct spread *spread, double value)
   if (value > spread->most) spread->most = value;
 }
 
+/* Counted work of this rank's busiest thread over the mean of all, those without work among them. Threads take
+ * blocks as they come, so the busiest has the mean, or the largest block if that is more. */
+static double thread_imbalance(const struct sim *sim)
+{
+  const struct grid *g = sim->mesh.grid;
+  const double threads = sim->crew.size;
+  int64_t most = 0, all = 0;
+  for (int32_t k = 0; k < g->blocks.count; k++) {
+    const int64_t work = sim_blocks_work(sim, k, k + 1);
+    if (work > most) most = work;
+    all += work;
+  }
+  if (all == 0) return 1.0;
+  if (g->threads == 1) return threads;
+  return fmax(1.0, (double)most * threads / (double)all);
+}
+
 /* The cuts move after a step, so it is the next one that has them; the first step has new cuts as well. */
 static void watch_balance(struct run *run, const struct sim *sim)
 {
   add_to(&run->all_steps, sim->report.imbalance);
+  if (sim->crew.size > 1) add_to(&run->threads, thread_imbalance(sim));
   if (run->moved) add_to(&run->after_moves, sim->report.imbalance);
   run->moved = sim->totals.rebalanced != run->moves_seen;
   run->moves_seen = sim->totals.rebalanced;
@@ -205,6 +224,9 @@ static double mean_of(const struct spread *spread)
 
 static void log_balance(const struct run *run)
 {
+  if (run->threads.count)
+    log_report("  threads: counted work of rank 0's busiest of %d over their mean %.3f, at most %.3f",
+               run->comm.threads, mean_of(&run->threads), run->threads.most);
   if (run->comm.size == 1) return;
   log_report(
       "  balance: counted work of the busiest rank over the mean %.3f, at most %.3f; after the cuts moved "

@@ -20,10 +20,10 @@ static struct cost cost_now(const struct sim *sim)
   return cost_of(solves ? sim->report.iterations + 2 * passes : 0);
 }
 
-int64_t sim_layer_work(const struct sim *sim, int32_t layer)
+int64_t sim_blocks_work(const struct sim *sim, int32_t from, int32_t to)
 {
   const struct grid *g = sim->mesh.grid;
-  const int32_t from = g->layer_block[layer], to = g->layer_block[layer + 1], *cells = g->blocks.first;
+  const int32_t *cells = g->blocks.first;
   const struct cost cost = cost_now(sim);
   const struct cost_count count = {.particles = g->cell_start[cells[to]] - g->cell_start[cells[from]],
                                    .cells = cells[to] - cells[from],
@@ -57,7 +57,7 @@ static void measure_layers(const struct sim *sim, struct layer_work *work)
   for (int32_t k = 0; k < held; k++)
     work->beyond[g->first + k] = cost.brick * (g->layer_brick[k + 1] - g->layer_brick[k]);
   for (int32_t k = 0; k < g->layers; k++)
-    work->weight[g->first + k] = sim_layer_work(sim, k) + work->beyond[g->first + k];
+    work->weight[g->first + k] = sim_blocks_work(sim, g->layer_block[k], g->layer_block[k + 1]) + work->beyond[g->first + k];
   comm_sum_i64(&sim->comm, work->weight, 2 * layers + 1);
 }
 

@@ -5,9 +5,9 @@
 #include "sim/sim.h"
 
 /* Work of this rank in a step like the last one: counted, not measured, so that every rank and run sees the
- * same. sim_layer_work() is the part of one of its layers of blocks but for nodes. Not collective. */
+ * same. sim_blocks_work() is the part of its blocks [from, to) but for nodes. Not collective. */
 int64_t sim_work(const struct sim *sim);
-int64_t sim_layer_work(const struct sim *sim, int32_t layer);
+int64_t sim_blocks_work(const struct sim *sim, int32_t from, int32_t to);
 
 /* Steps from one look at the cuts to the next: a look sums the work of all layers of the domain over all
  * ranks, so it is rarer if there are many. */

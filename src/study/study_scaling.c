@@ -63,6 +63,7 @@ static struct scaling_point read_point(const struct yaml *record)
                             .steps = steps,
                             .iterations = record_number(record, "iterations") / steps,
                             .memory = record_number(record, "memory.mean"),
+                            .threads_imbalance = record_number(record, "thread_imbalance.mean"),
                             .repeats = 1,
                             .step = record_number(record, "seconds.stepping") / steps,
                             .imbalance = record_number(record, "imbalance")};
@@ -207,6 +208,7 @@ static struct listing *make_table(const struct scaling *all)
                                       "particle_steps_per_s",
                                       "waiting_percent",
                                       "imbalance",
+                                      "thread_imbalance",
                                       "kB_per_step",
                                       "messages_per_step",
                                       "MB_per_rank",
@@ -216,7 +218,7 @@ static struct listing *make_table(const struct scaling *all)
                                       "steps",
                                       "iterations_per_step"};
   static const char *const last[] = {"bits", "processor", "node_cores", "binding", "mpi", "isa", "commit"};
-  enum { NAMES = sizeof names / sizeof *names, LAST = sizeof last / sizeof *last, SHOWN = 15 };
+  enum { NAMES = sizeof names / sizeof *names, LAST = sizeof last / sizeof *last, SHOWN = 16 };
   char name[64];
   struct listing *t = listing_create();
   for (int k = 0; k < NAMES; k++) listing_column(t, names[k]);
@@ -245,6 +247,7 @@ static struct listing *make_table(const struct scaling *all)
     listing_put(t, at++, "%.4g", p->speed);
     listing_put(t, at++, "%.3g", 100.0 * p->communication);
     listing_put(t, at++, "%.3g", p->imbalance);
+    listing_put(t, at++, "%.3g", p->threads_imbalance);
     listing_put(t, at++, "%.4g", 1e-3 * p->bytes);
     listing_put(t, at++, "%.4g", p->messages);
     listing_put(t, at++, "%.4g", 1e-6 * p->memory);

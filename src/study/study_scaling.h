@@ -22,6 +22,7 @@ struct scaling_point {
   double speed;               /* particle steps a second */
   double speedup, efficiency; /* against the first point; weak: speedup is in particle steps a second */
   double communication;       /* share of the ranks' time that they waited */
+  double threads_imbalance;   /* likewise of a rank's threads, mean over ranks */
   double imbalance;           /* counted work of the busiest rank over the mean */
   double bytes, messages;     /* to neighbours, a step and rank */
   double memory;              /* bytes, mean of the ranks */

@@ -27,6 +27,30 @@ grep -r -l -F "$source" "$prefix" --include='*.pc' --include='*.cmake' --include
   fail "installed files name the source folder" "$work/log"
 [ "$("$prefix/bin/firn" --version)" = "$("$firn" --version)" ] || fail "the installed firn prints another version"
 
+# Modulefiles: Lmod reads both kinds; Tcl alone reads its own.
+mkdir -p "$work/modules"/{lua,tcl}/firn
+cp "$prefix/share/firn/modules/firn.lua" "$work/modules/lua/firn/0.2.0.lua" || fail "not installed: firn.lua"
+cp "$prefix/share/firn/modules/firn.tcl" "$work/modules/tcl/firn/0.2.0" || fail "not installed: firn.tcl"
+lmod=/usr/share/lmod/lmod/libexec/lmod
+if [ -x "$lmod" ]; then
+  for kind in lua tcl; do
+    (
+      unset LMOD_CMD MODULEPATH FIRN LD_LIBRARY_PATH
+      export MODULEPATH=$work/modules/$kind LD_LIBRARY_PATH=/before
+      eval "$("$lmod" bash load firn/0.2.0 2>"$work/log")"
+      [ "$(command -v firn)" = "$prefix/bin/firn" ] && [ "$FIRN" = "$prefix/bin/firn" ] && [ "$FIRN_HOME" = "$prefix" ] &&
+        [ -e "$FIRN_HOME/share/firn/jobs/firn.pbs" ] && [ -e "${LD_LIBRARY_PATH%%:*}/libfirn.so" ] && [ "${LD_LIBRARY_PATH##*:}" = /before ] &&
+        firn version >/dev/null && /usr/bin/python3 -c 'import os, sys; sys.exit(not os.path.isdir(os.environ["PYTHONPATH"].split(":")[0] + "/firn"))' &&
+        PKG_CONFIG_PATH=$PKG_CONFIG_PATH pkg-config --exists firn && man -w firn-run >/dev/null
+    ) || fail "the modulefile for $kind" "$work/log"
+  done
+else
+  # shellcheck source=tests/skip.sh
+  . "$source/tests/skip.sh"
+  skipped "modulefiles in Lmod: it is not there (Debian: lmod)"
+fi
+/usr/bin/python3 -m py_compile "$prefix/share/firn/reframe/firn_checks.py" || fail "the tests for ReFrame"
+
 cat >"$work/embed.c" <<'END'
 #include <firn/firn.h>
 #include <stdio.h>

@@ -110,6 +110,42 @@ static void test_profile(const char *text)
   scene_destroy(&scene);
 }
 
+/* Copies that meet are what a bar twice as long is: the layer between them holds bricks, which are sent. */
+static void test_copies(void)
+{
+  static const char *const single = "domain: {lower: [-0.1, -0.1, -0.1], cells: [44, 24, 20], spacing: 0.02}\n"
+                                    "time: {end: 1, step: 1e-4}\n"
+                                    "snow:\n"
+                                    "  - {box: {lower: [0, 0, 0], upper: [0.64, 0.26, 0.2]}, per_cell: 8}\n";
+  static const char *const two = "domain: {lower: [-0.1, -0.1, -0.1], cells: [44, 24, 20], spacing: 0.02, "
+                                 "copies: 2, copy_cells: 32}\n"
+                                 "time: {end: 1, step: 1e-4}\n"
+                                 "snow:\n"
+                                 "  - {box: {lower: [0, 0, 0], upper: [0.64, 0.26, 0.2]}, per_cell: 8}\n";
+  struct scene *scene = NULL, *copies = NULL;
+  struct sim *sim = make(single, &scene), *long_sim = make(two, &copies);
+  struct profile *one = profile_of_sim(sim), *exact = profile_of_sim(long_sim),
+                 *guess = profile_of_scene(copies, 1.0);
+  CHECK(profile_meeting_layers(one) == 8);
+  struct profile *meet = profile_repeat(one, 2, profile_meeting_layers(one)),
+                 *apart = profile_repeat(one, 2, 0);
+  CHECK(meet->layers == exact->layers && guess->layers == exact->layers);
+  CHECK(meet->all_particles == exact->all_particles);
+  for (int32_t k = 7; k < 12; k++)
+    CHECK(meet->bricks[k] == exact->bricks[k] && meet->blocks[k] == exact->blocks[k] && meet->bricks[k] > 0);
+  CHECK(near((double)guess->all_bricks, (double)exact->all_bricks, 0.10));
+  CHECK(apart->layers == 2 * one->layers && apart->blocks[one->layers] == 0);
+  profile_destroy(&one);
+  profile_destroy(&exact);
+  profile_destroy(&guess);
+  profile_destroy(&meet);
+  profile_destroy(&apart);
+  sim_destroy(&sim);
+  sim_destroy(&long_sim);
+  scene_destroy(&scene);
+  scene_destroy(&copies);
+}
+
 /* What must hold whatever the machine. */
 static void test_prediction(void)
 {
@@ -204,6 +240,7 @@ int main(int argc, char **argv)
   test_counts();
   test_profile(block);
   test_profile(shapes);
+  test_copies();
   test_prediction();
   if (world.rank == 0) test_file();
   test_network();
