@@ -16,7 +16,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: firn report RUN -o report.html [--pictures N] [--size WxH] [--render]\n"
+    "usage: firn report RUN -o report.html [--pictures N] [--size WxH] [--render] [--view MB]\n"
     "       mpirun -n RANKS firn report ...\n"
     "\n"
     "Writes one page about a run, finished or not: pictures, numbers, plots of its history, the scene,\n"
@@ -26,6 +26,8 @@ static const char usage[] =
     "  --pictures N          number of frames to show, the last one first (7)\n"
     "  --size WxH            pixels of a picture (960x540)\n"
     "  --render              trace the pictures instead of drawing them; takes minutes\n"
+    "  --view MB             size of the view in the page, in which one turns and plays the snow (6); 0: "
+    "none\n"
     "  --threads N           threads per rank, with --render\n";
 
 struct options {
@@ -36,16 +38,15 @@ struct options {
 
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
-  enum { OUTPUT = 'o', PICTURES = 256, SIZE, RENDER, THREADS, HELP };
-  static const struct option known[] = {{"output", required_argument, NULL, OUTPUT},
-                                        {"pictures", required_argument, NULL, PICTURES},
-                                        {"size", required_argument, NULL, SIZE},
-                                        {"render", no_argument, NULL, RENDER},
-                                        {"threads", required_argument, NULL, THREADS},
-                                        {"help", no_argument, NULL, HELP},
-                                        {NULL, 0, NULL, 0}};
+  enum { OUTPUT = 'o', PICTURES = 256, SIZE, RENDER, VIEW, THREADS, HELP };
+  static const struct option known[] = {
+      {"output", required_argument, NULL, OUTPUT}, {"pictures", required_argument, NULL, PICTURES},
+      {"size", required_argument, NULL, SIZE},     {"render", no_argument, NULL, RENDER},
+      {"view", required_argument, NULL, VIEW},     {"threads", required_argument, NULL, THREADS},
+      {"help", no_argument, NULL, HELP},           {NULL, 0, NULL, 0}};
   int code = FIRN_OK, letter;
   int64_t count = 0;
+  double megabytes = 6.0;
   *o = (struct options){.report = {.pictures = 7, .width = 960, .height = 540}};
   optind = 0;
   opterr = 0;
@@ -58,6 +59,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
       break;
     case SIZE: code = option_size("--size", optarg, 16, &o->report.width, &o->report.height, err); break;
     case RENDER: o->traced = true; break;
+    case VIEW: code = option_between("--view", optarg, 0.0, 200.0, &megabytes, err); break;
     case THREADS:
       code = option_count("--threads", optarg, 1, MAX_CHUNKS, &count, err);
       o->threads = (int)count;
@@ -74,6 +76,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
     code = error_set(err, FIRN_EINPUT, "no file to write to; add -o report.html");
   if (!code) code = option_check_suffix("-o", o->report.output, ".html", err);
   if (!code) o->report.run = argv[optind];
+  o->report.view = (int64_t)(1e6 * megabytes);
   return code;
 }
 
