@@ -37,7 +37,7 @@ one_error_line() {
   silent out
 }
 
-commands=(run check info diff levelset preview render movie plot report view export bench version)
+commands=(run check info diff levelset preview render movie plot report view surface export bench version)
 for ask in help --help -h; do
   expect 0 $ask
   silent err
@@ -99,8 +99,8 @@ refuses() { # command arguments...
   expect $code "$@"
   one_error_line
 }
-for command in run check info diff levelset preview render movie plot report view export; do refuses $command; done
-for command in run check info diff levelset preview render movie plot report view export bench; do refuses $command --no-such-option; done
+for command in run check info diff levelset preview render movie plot report view surface export; do refuses $command; done
+for command in run check info diff levelset preview render movie plot report view surface export bench; do refuses $command --no-such-option; done
 for command in run check info; do
   refuses $command no_such_file
   says err no_such_file
