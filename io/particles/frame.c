@@ -8,6 +8,7 @@
 #include "io/file.h"
 #include "io/particles/frame_contacts.h"
 #include "io/particles/frame_fields.h"
+#include "io/particles/frame_vtk.h"
 #include "io/particles/hdf5.h"
 #include "io/particles/writer.h"
 
@@ -93,7 +94,12 @@ int frame_write(const struct comm *comm, const struct scene *scene, const struct
                              .describe = describe,
                              .context = &description,
                              .fence = info->fence};
+  const int64_t first = comm_exscan_i64(comm, p->count);
   add_columns(&plan, scene, p, rows);
+  if (scene->vtkhdf) {
+    frame_vtk_add_columns(&plan, &first);
+    plan.link = frame_vtk_link;
+  }
   const int code = writer_write(comm, &plan, NULL, err);
   mem_free(target);
   return code;

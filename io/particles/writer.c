@@ -25,6 +25,21 @@ size_t writer_row_size(const struct writer_column *column)
   return H5Tget_size(column->type) * (size_t)column->components;
 }
 
+int64_t writer_total(const struct writer *w, int c)
+{
+  return w->total + w->plan->columns[c].one_more;
+}
+
+int64_t writer_rows(const struct writer *w, int c)
+{
+  return w->plan->rows + (w->plan->columns[c].one_more && w->comm->rank == w->comm->size - 1);
+}
+
+const char *writer_group(const struct writer_column *column)
+{
+  return column->group ? column->group : "particles";
+}
+
 int writer_shape(const struct writer_column *column, int64_t rows, hsize_t dims[3])
 {
   dims[0] = (hsize_t)rows;
@@ -42,7 +57,7 @@ static bool has_aligned(const struct writer *w)
   const int64_t least = ALIGNED_FROM * alignment_of(w);
   bool any = false;
   for (int c = 0; c < w->plan->column_count; c++)
-    any = any || w->total * (int64_t)writer_row_size(&w->plan->columns[c]) >= least;
+    any = any || writer_total(w, c) * (int64_t)writer_row_size(&w->plan->columns[c]) >= least;
   return any && !w->compressed && alignment_of(w) > 1;
 }
 
@@ -60,7 +75,7 @@ static int64_t bytes_of_rows(const struct writer *w)
 {
   int64_t bytes = 0;
   for (int c = 0; c < w->plan->column_count; c++)
-    bytes += w->total * (int64_t)writer_row_size(&w->plan->columns[c]);
+    bytes += writer_total(w, c) * (int64_t)writer_row_size(&w->plan->columns[c]);
   return bytes;
 }
 
@@ -115,7 +130,7 @@ static bool create_dataset(struct writer *w, hid_t group, int c)
 {
   const struct writer_column *column = &w->plan->columns[c];
   hsize_t dims[3];
-  const int axes = writer_shape(column, w->total, dims);
+  const int axes = writer_shape(column, writer_total(w, c), dims);
   const hid_t space = H5Screate_simple(axes, dims, NULL), creation = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_obj_track_times(creation, false);
   H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
@@ -128,8 +143,8 @@ static bool create_dataset(struct writer *w, hid_t group, int c)
   }
   const hid_t dataset =
       H5Dcreate2(group, column->name, column->type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-  bool fine = dataset >= 0 && hdf5_put_text(dataset, "unit", column->unit);
-  if (fine && !w->compressed && w->total > 0) {
+  bool fine = dataset >= 0 && (!column->unit || hdf5_put_text(dataset, "unit", column->unit));
+  if (fine && !w->compressed && writer_total(w, c) > 0) {
     const haddr_t offset = H5Dget_offset(dataset);
     w->offset[c] = (int64_t)offset;
     fine = offset != HADDR_UNDEF;
@@ -140,17 +155,28 @@ static bool create_dataset(struct writer *w, hid_t group, int c)
   return fine;
 }
 
-static bool fill_structure(struct writer *w, hid_t file)
+/* The columns of one group, in their order. */
+static bool create_group(struct writer *w, hid_t file, const char *name)
 {
-  if (!w->plan->describe(file, w->plan->context)) return false;
   const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
   H5Pset_obj_track_times(creation, false);
-  const hid_t group = H5Gcreate2(file, "particles", H5P_DEFAULT, creation, H5P_DEFAULT);
+  const hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, creation, H5P_DEFAULT);
   H5Pclose(creation);
   bool fine = group >= 0;
-  for (int c = 0; c < w->plan->column_count && fine; c++) fine = create_dataset(w, group, c);
+  for (int c = 0; c < w->plan->column_count && fine; c++)
+    if (strcmp(writer_group(&w->plan->columns[c]), name) == 0) fine = create_dataset(w, group, c);
   if (group >= 0) H5Gclose(group);
   return fine;
+}
+
+static bool fill_structure(struct writer *w, hid_t file)
+{
+  if (!w->plan->describe(file, w->plan->context) || !create_group(w, file, "particles")) return false;
+  for (int c = 0; c < w->plan->column_count; c++) {
+    const char *name = writer_group(&w->plan->columns[c]);
+    if (H5Lexists(file, name, H5P_DEFAULT) == 0 && !create_group(w, file, name)) return false;
+  }
+  return !w->plan->link || w->plan->link(file, w->total);
 }
 
 /* An empty file. HDF5 refuses to create one with an alignment that the user block is no multiple of, but
@@ -218,8 +244,8 @@ static void seal_rows(const struct writer *w, struct seal *seal)
   comm_sum_i64(w->comm, sums, WRITER_COLUMNS); /* wraps, as the sum of the rows does */
   for (int c = 0; c < w->plan->column_count; c++) {
     const struct writer_column *column = &w->plan->columns[c];
-    struct seal_entry entry = {.offset = w->total > 0 ? w->offset[c] : SEAL_BYTES,
-                               .rows = w->total,
+    struct seal_entry entry = {.offset = writer_total(w, c) > 0 ? w->offset[c] : SEAL_BYTES,
+                               .rows = writer_total(w, c),
                                .row_size = (int64_t)writer_row_size(column)};
     strncpy(entry.name, column->name, sizeof entry.name - 1);
     memcpy(&entry.sum, &sums[c], sizeof entry.sum);

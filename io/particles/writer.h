@@ -24,9 +24,11 @@
 
 enum { WRITER_COLUMNS = 40 };
 
-/* A dataset of /particles: (n), (n, 3) or (n, 3, 3) elements of `type`, which must be a native one. */
+/* A dataset: (n), (n, 3) or (n, 3, 3) elements of `type`, which must be a native one. */
 struct writer_column {
-  const char *name, *unit;
+  const char *name, *unit; /* unit: NULL where it has none */
+  const char *group;       /* NULL: particles */
+  bool one_more;           /* the last rank has one row more than the plan says */
   hid_t type;
   int components; /* 1, 3 or 9 */
   /* Rows first .. first + n - 1 of this rank, interleaved. */
@@ -44,6 +46,8 @@ struct writer_plan {
   bool sealed;     /* every byte is accounted for in a seal at the file's front (seal.h) */
   /* Rank 0: puts the attributes of the file; false when HDF5 fails. */
   bool (*describe)(hid_t file, const void *context);
+  /* Rank 0, once the datasets are there, of which /particles has `rows`; NULL: nothing is to do. */
+  bool (*link)(hid_t file, int64_t rows);
   const void *context;
   const struct scene_writing *way; /* NULL: the default */
   const struct fence *fence; /* rank 0: asked before anything appears; NULL if nobody else could write */

@@ -33,9 +33,10 @@ static int write_rows(struct writer *w, int fd, int c, void *staging)
   const size_t size = writer_row_size(column);
   const int64_t slice = (int64_t)(STAGING_BYTES / size);
   struct seal_entry entry = {.row_size = (int64_t)size};
+  const int64_t all = writer_rows(w, c);
   int reason = 0;
-  for (int64_t from = 0; from < w->plan->rows && reason == 0; from += slice) {
-    const int64_t left = w->plan->rows - from, rows = left < slice ? left : slice;
+  for (int64_t from = 0; from < all && reason == 0; from += slice) {
+    const int64_t left = all - from, rows = left < slice ? left : slice;
     column->gather(column->context, (int32_t)from, (int32_t)rows, staging);
     if (w->plan->sealed) seal_add_rows(&entry, w->first + from, rows, staging);
     const int64_t at = w->offset[c] + (w->first + from) * (int64_t)size;

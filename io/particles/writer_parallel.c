@@ -98,10 +98,11 @@ static int write_rounds(struct writer *w, struct round *round, int64_t buffer, i
   const size_t size = writer_row_size(round->column);
   const int64_t slice = w->compressed || most < buffer / (int64_t)size ? most : buffer / (int64_t)size;
   struct seal_entry entry = {.row_size = (int64_t)size};
+  const int64_t rows = writer_rows(w, round->c);
   int code = FIRN_OK;
-  round->staging = mem_alloc((size_t)(slice < w->plan->rows ? slice : w->plan->rows), size);
+  round->staging = mem_alloc((size_t)(slice < rows ? slice : rows), size);
   for (int64_t from = 0; from < most && code == FIRN_OK; from += slice) {
-    const int64_t left = w->plan->rows - from;
+    const int64_t left = rows - from;
     round->from = left > 0 ? from : 0;
     round->count = left <= 0 ? 0 : left < slice ? left : slice;
     if (round->count > 0)
@@ -116,37 +117,36 @@ static int write_rounds(struct writer *w, struct round *round, int64_t buffer, i
   return code;
 }
 
-static int write_column(struct writer *w, hid_t group, struct round *round, int64_t buffer, int64_t most,
+static int write_column(struct writer *w, hid_t file, struct round *round, int64_t buffer, int64_t most,
                         struct error *err)
 {
   const char *name = round->column->name;
-  round->dataset = H5Dopen2(group, name, H5P_DEFAULT);
+  const hid_t group = H5Gopen2(file, writer_group(round->column), H5P_DEFAULT);
+  round->dataset = group < 0 ? -1 : H5Dopen2(group, name, H5P_DEFAULT);
   int code = FIRN_OK;
   if (round->dataset < 0) code = hdf5_error(err, FIRN_EIO, "cannot open %s of %s", name, w->plan->target);
   code = together_agree(w->comm, w->temp, w->plan->way, code, err);
   if (code == FIRN_OK) code = write_rounds(w, round, buffer, most, err);
   if (round->dataset >= 0) H5Dclose(round->dataset);
+  if (group >= 0) H5Gclose(group);
   return code;
 }
 
 static int write_columns(struct writer *w, hid_t file, struct error *err)
 {
-  double most = (double)w->plan->rows; /* rows of a rank fit into an int */
+  double most = (double)w->plan->rows + 1.0; /* rows of a rank fit into an int */
   int64_t buffer = w->comm->rank == 0 ? together_buffer(w->temp) : 0;
   comm_max(w->comm, &most, 1);
   comm_broadcast(w->comm, &buffer, sizeof buffer);
-  const hid_t group = H5Gopen2(file, "particles", H5P_DEFAULT);
   struct round round = {.transfer = together_transfer(), .fd = open(w->temp, O_RDWR | O_CLOEXEC)};
-  int code = group < 0 ? hdf5_error(err, FIRN_EIO, "cannot write %s", w->plan->target) : FIRN_OK;
-  code = together_agree(w->comm, w->temp, w->plan->way, code, err);
+  int code = FIRN_OK;
   for (int c = 0; c < w->plan->column_count && code == FIRN_OK; c++) {
     round.c = c;
     round.column = &w->plan->columns[c];
-    code = write_column(w, group, &round, buffer, (int64_t)most, err);
+    code = write_column(w, file, &round, buffer, (int64_t)most - !round.column->one_more, err);
   }
   H5Pclose(round.transfer);
   if (round.fd >= 0) close(round.fd);
-  if (group >= 0) H5Gclose(group);
   return code;
 }
 

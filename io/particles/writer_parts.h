@@ -19,6 +19,13 @@ struct writer {
 
 size_t writer_row_size(const struct writer_column *column);
 
+/* Rows of a column: all ranks' and this rank's. */
+int64_t writer_total(const struct writer *w, int c);
+int64_t writer_rows(const struct writer *w, int c);
+
+/* The group that a column lies in. */
+const char *writer_group(const struct writer_column *column);
+
 /* Rows by components: (n), (n, 3) or (n, 3, 3); returns the number of axes. */
 int writer_shape(const struct writer_column *column, int64_t rows, hsize_t dims[3]);
 

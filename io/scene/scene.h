@@ -212,6 +212,7 @@ struct scene {
   int frame_bits;  /* 32 or 64 */
   int frame_every; /* write each n-th frame of frame_rate */
   int compression; /* deflate level, 0 none */
+  bool vtkhdf;     /* frames are VTKHDF files too */
   struct scene_writing writing;
   int history_every; /* steps between lines of the history; 0 for none */
   bool budget;       /* where the energy goes, in the history */

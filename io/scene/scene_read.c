@@ -306,9 +306,9 @@ static void check_fields(struct reader *r, const struct yaml_item *map, const st
 
 static void read_output(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
-  static const char *const keys[] = {"folder",      "fields",        "precision", "every",
-                                     "compression", "history_every", "budget",    "probes_every",
-                                     "writer",      "alignment",     "hints",     NULL};
+  static const char *const keys[] = {
+      "folder", "fields",    "precision", "every",  "compression", "history_every", "budget", "probes_every",
+      "writer", "alignment", "hints",     "vtkhdf", NULL};
   const char *fields[FRAME_WORDS + 1];
   static const char *const precisions[] = {"f32", "f64", NULL};
   frame_words(fields);
@@ -323,6 +323,9 @@ static void read_output(struct reader *r, const struct yaml_item *root, struct s
   s->frame_bits = reader_choice(r, map, "precision", 0, precisions) == 0 ? 32 : 64;
   s->frame_every = (int)reader_integer(r, map, "every", 1, 1, 1000000000);
   s->compression = (int)reader_integer(r, map, "compression", 0, 0, 9);
+  s->vtkhdf = true;
+  if (yaml_find(map, "vtkhdf")) /* not written otherwise: the hashes of older scenes hold */
+    s->vtkhdf = reader_flag(r, map, "vtkhdf", true);
   scene_read_writing(r, map, s->compression, &s->writing);
   s->history_every = (int)reader_integer(r, map, "history_every", 1, 0, 1000000000);
   if (s->history_every == 0) {

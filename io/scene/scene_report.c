@@ -5,6 +5,7 @@
 #include "io/scene/scene_report.h"
 
 #include "io/particles/frame_fields.h"
+#include "io/particles/frame_vtk.h"
 
 #include "base/rng.h"
 #include "base/vec.h"
@@ -144,7 +145,7 @@ static double hardest(const struct scene *s)
 
 static double frame_bytes(const struct scene *s)
 {
-  double bytes = 0.0;
+  double bytes = s->vtkhdf ? FRAME_VTK_BYTES : 0.0;
   for (int k = 0; k < FRAME_COLUMNS; k++)
     if (frame_has(s, &frame_columns[k])) bytes += (double)frame_row_size(&frame_columns[k], s->frame_bits);
   return bytes;

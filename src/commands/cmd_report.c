@@ -35,6 +35,15 @@ static int take_size(void *into, const struct option_row *row, const char *text,
   return option_size("report: --size", text, 16, &o->report.width, &o->report.height, err);
 }
 
+static int take_view(void *into, const struct option_row *row, const char *text, struct error *err)
+{
+  double megabytes = 0.0;
+  (void)row;
+  const int code = option_between("report: --view", text, 0.0, 200.0, &megabytes, err);
+  ((struct options *)into)->report.view = (int64_t)(1e6 * megabytes);
+  return code;
+}
+
 static const struct option_row option_rows[] = {
     {"output", "FILE", "the page to write", 'o', OPTION_TEXT(struct options, report.output)},
     {"pictures", "N", "number of frames to show, the last one first (7)",
@@ -42,6 +51,8 @@ static const struct option_row option_rows[] = {
     {"size", "WxH", "pixels of a picture (960x540)", OPTION_CALL(take_size)},
     {"render", NULL, "trace the pictures instead of drawing them; takes minutes",
      OPTION_FLAG(struct options, traced)},
+    {"view", "MB", "size of the view in the page, in which one turns and plays the snow (6); 0: none",
+     OPTION_CALL(take_view)},
     {"threads", "N", "threads per rank, with --render", OPTION_INT(struct options, threads, 1, MAX_THREADS)},
 };
 
@@ -51,7 +62,7 @@ static const struct option_table known = {"report", head, option_rows,
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
   struct option_words words;
-  *o = (struct options){.report = {.pictures = 7, .width = 960, .height = 540}};
+  *o = (struct options){.report = {.pictures = 7, .width = 960, .height = 540, .view = 6000000}};
   const int code = options_read(&known, argc, argv, o, &words, err);
   o->help = words.help;
   if (code || o->help) return code;

@@ -22,6 +22,7 @@ int cmd_plot(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_view(int argc, char **argv);
+int cmd_surface(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
 #endif

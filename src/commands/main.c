@@ -46,6 +46,7 @@ static const struct command commands[] = {
     {"plot", cmd_plot, "plot the history of runs: energy, steps, time by phase (SVG, PNG)", false},
     {"report", cmd_report, "one page about a run: pictures, plots, numbers (HTML)", false},
     {"view", cmd_view, "a page in which one turns and plays a run, in any browser (HTML)", false},
+    {"surface", cmd_surface, "the surface of the snow as a mesh or a signed distance (PLY, OBJ, VTP, VDB)", true},
     {"export", cmd_export, "write frames as PLY, VTP, CSV, NPZ or OpenVDB", false},
     {"bench", cmd_bench, "measure the speed of the inner loops on this machine", false},
     {"version", command_version, "print version and commit", false},

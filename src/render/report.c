@@ -10,6 +10,7 @@
 #include "io/run/run_yml.h"
 #include "render/plot/run_plots.h"
 #include "render/shot.h"
+#include "render/view/view.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -369,6 +370,24 @@ static int put_pictures(struct text *t, const struct comm *comm, const struct su
   return code;
 }
 
+/* The page of firn view as a page in the page. */
+static int put_view(struct text *t, const struct report_options *o, struct error *err)
+{
+  const struct view_options options = {.run = {o->run}, .run_count = 1, .size = o->view, .frames = 60};
+  struct view_report report;
+  struct text page = {NULL, 0, 0};
+  if (o->view == 0) return FIRN_OK;
+  const int code = view_make(&page, &options, &report, err);
+  if (!code) {
+    text_put(t, "<section><h2>In motion</h2>\n<iframe title=\"the snow in motion\" loading=\"lazy\" "
+                "allowfullscreen style=\"width:100%%;height:620px;border:0;border-radius:4px\" srcdoc=\"");
+    text_put_escaped(t, page.bytes);
+    text_put(t, "\"></iframe>\n</section>\n");
+  }
+  mem_free(page.bytes);
+  return code;
+}
+
 int report_write(const struct comm *comm, const struct report_options *o, struct error *err)
 {
   struct subject subject;
@@ -382,8 +401,9 @@ int report_write(const struct comm *comm, const struct report_options *o, struct
   if (!code && root) put_head(&text, &subject);
   if (!code) code = put_pictures(&text, comm, &subject, o, err);
   if (!code && root) {
+    code = put_view(&text, o, err);
     put_numbers(&text, &subject);
-    code = put_plots(&text, &subject, err);
+    if (!code) code = put_plots(&text, &subject, err);
     put_again(&text, &subject);
     put_scene(&text, &subject);
     text_put(&text, "<p style=\"color:var(--soft)\">Made by firn %s (commit %s).</p></main></body></html>\n",

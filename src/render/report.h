@@ -13,6 +13,7 @@ struct report_options {
   const char *output;                  /* .html */
   int pictures;                        /* of frames spread over the run; 0: none */
   int width, height;                   /* of a picture, pixels */
+  int64_t view;                        /* bytes that the view in the page may have; 0: none */
   const struct picture_options *trace; /* NULL: previews */
 };
 

@@ -45,7 +45,7 @@ static bool share_face(int a, int b)
   return false;
 }
 
-/* next[e]: the edge that the surface's border goes to from e, over a face, with the inside on its left seen
+/* next[e]: the edge that the surface's border goes to from e, over a face, with the inside on its right seen
  * from outside the cube. Where a face is cut twice, its inner corners are kept apart. */
 static void trace_faces(int signs, int next[12])
 {
@@ -64,7 +64,7 @@ static void trace_faces(int signs, int next[12])
 static void add_triangle(struct march_case *c, int v0, int v1, int v2)
 {
   FIRN_ASSERT(c->triangles < MOST_TRIANGLES);
-  const uint8_t vertex[3] = {(uint8_t)v0, (uint8_t)v1, (uint8_t)v2};
+  const uint8_t vertex[3] = {(uint8_t)v0, (uint8_t)v2, (uint8_t)v1};
   memcpy(c->vertex[c->triangles++], vertex, sizeof vertex);
 }
 

@@ -37,7 +37,7 @@ one_error_line() {
   silent out
 }
 
-commands=(run check info diff levelset preview render movie plot report export bench version)
+commands=(run check info diff levelset preview render movie plot report view surface export bench version)
 for ask in help --help -h; do
   expect 0 $ask
   silent err
@@ -99,8 +99,8 @@ refuses() { # command arguments...
   expect $code "$@"
   one_error_line
 }
-for command in run check info diff levelset preview render movie plot report export; do refuses $command; done
-for command in run check info diff levelset study model preview render movie plot report export bench; do
+for command in run check info diff levelset preview render movie plot report view surface export; do refuses $command; done
+for command in run check info diff levelset study model preview render movie plot report view surface export bench; do
   refuses $command --no-such-option
   says err "$command: unknown option \"--no-such-option\"; see firn help $command"
 done

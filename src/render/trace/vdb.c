@@ -1,5 +1,14 @@
 #include "render/trace/vdb.h"
 
+int vdb_missing(const char *path, struct error *err)
+{
+  return error_set(
+      err, FIRN_EINPUT,
+      "%s: this Firn was built without OpenVDB; install the packages libopenvdb-dev and libboost-dev, "
+      "then build it again",
+      path);
+}
+
 #ifdef FIRN_HAVE_OPENVDB
 
 #include "base/memory.h"
@@ -8,8 +17,34 @@
 #include "render/trace/vdb_file.h"
 #include "render/trace/volume.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { NAME_AT = 21, NAME_LENGTH = 36 }; /* of the name in a file, after magic, versions and a flag */
+
+int vdb_name_by_content(const char *path, struct error *err)
+{
+  char zeros[NAME_LENGTH + 1] = "00000000-0000-0000-0000-000000000000", name[2 * NAME_LENGTH];
+  uint64_t hash = 0;
+  int code = FIRN_OK;
+  for (int pass = 0; pass < 2 && !code; pass++) {
+    FILE *file = fopen(path, "r+b");
+    const bool written = file && fseek(file, NAME_AT, SEEK_SET) == 0 &&
+                         fwrite(pass ? name : zeros, 1, NAME_LENGTH, file) == NAME_LENGTH;
+    if ((file && fclose(file)) || !written) {
+      code = error_set(err, FIRN_EIO, "%s: cannot be written: %s", path, strerror(errno));
+      break;
+    }
+    if (pass == 0) code = file_hash(path, SIZE_MAX, &hash, err);
+    snprintf(name, sizeof name, "%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-0000-000000000000", hash >> 32,
+             hash >> 16 & 0xffff, hash & 0xffff);
+  }
+  if (code) unlink(path);
+  return code;
+}
 
 /* Nodes of a grid of these amounts, 512 of each tile, over the voxel's volume; for mem_free(). */
 static int rasterise(const struct frame *frame, const float *amounts, const struct volume_options *options,
@@ -47,6 +82,7 @@ static int write_tiles(const char *path, const struct volume *volume, const floa
     unlink(temp);
     code = error_set(err, FIRN_EIO, "%s: OpenVDB: %s", path, why);
   }
+  if (!code) code = vdb_name_by_content(temp, err);
   if (!code) code = file_commit(temp, path, err);
   mem_free(temp);
   mem_free(corner);
@@ -88,9 +124,7 @@ int vdb_write(const char *path, const struct frame *frame, const struct scene *s
   (void)frame;
   (void)scene;
   (void)voxel;
-  return error_set(err, FIRN_EINPUT,
-                   "%s: this Firn was built without OpenVDB; install libopenvdb-dev and build it again",
-                   path);
+  return vdb_missing(path, err);
 }
 
 #endif

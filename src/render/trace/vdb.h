@@ -12,4 +12,11 @@
 int vdb_write(const char *path, const struct frame *frame, const struct scene *scene, double voxel,
               struct error *err);
 
+/* OpenVDB gives each file that it writes a random name of 36 characters. This one follows from what the file
+ * holds, so that the same scene gives the same bytes. */
+int vdb_name_by_content(const char *path, struct error *err);
+
+/* The error of a build without OpenVDB. */
+int vdb_missing(const char *path, struct error *err);
+
 #endif

@@ -1,9 +1,11 @@
 #include "render/trace/vdb_file.h"
 
 #include <openvdb/openvdb.h>
+#include <openvdb/tools/MeshToVolume.h>
 
 #include <cstdio>
 #include <exception>
+#include <vector>
 
 namespace
 {
@@ -44,6 +46,37 @@ void write_grids(const char *path, double voxel, const double origin[3], const v
   file.close();
 }
 
+void write_surface(const char *path, double voxel, const vdb_mesh &mesh)
+{
+  openvdb::initialize();
+  auto transform = openvdb::math::Transform::createLinearTransform(voxel);
+  std::vector<openvdb::Vec3s> points;
+  std::vector<openvdb::Vec3I> triangles;
+  for (int64_t v = 0; v < mesh.vertex_count; v++)
+    points.emplace_back(float(mesh.vertex[v][0]), float(mesh.vertex[v][1]), float(mesh.vertex[v][2]));
+  for (int64_t t = 0; t < mesh.triangle_count; t++)
+    triangles.emplace_back(mesh.triangle[t][0], mesh.triangle[t][1], mesh.triangle[t][2]);
+  auto surface = mesh.triangle_count > 0
+                     ? openvdb::tools::meshToLevelSet<openvdb::FloatGrid>(*transform, points, triangles)
+                     : openvdb::createLevelSet<openvdb::FloatGrid>(voxel);
+  surface->setName("surface");
+  auto velocity = openvdb::Vec3SGrid::create(openvdb::Vec3s(0.0f));
+  velocity->setName("vel");
+  velocity->setVectorType(openvdb::VEC_CONTRAVARIANT_RELATIVE);
+  velocity->setTransform(transform->copy());
+  auto to = velocity->getAccessor();
+  for (auto at = surface->cbeginValueOn(); at; ++at) {
+    const auto place = transform->indexToWorld(at.getCoord());
+    const double x[3] = {place[0], place[1], place[2]};
+    float v[3];
+    mesh.velocity(mesh.context, x, v);
+    to.setValueOn(at.getCoord(), openvdb::Vec3s(v[0], v[1], v[2]));
+  }
+  openvdb::io::File file(path);
+  file.write(openvdb::GridPtrVec{surface, velocity});
+  file.close();
+}
+
 } // namespace
 
 int vdb_file_write(const char *path, double voxel, const double origin[3], const vdb_tiles *tiles, char *why,
@@ -51,6 +84,17 @@ int vdb_file_write(const char *path, double voxel, const double origin[3], const
 {
   try {
     write_grids(path, voxel, origin, *tiles);
+    return 0;
+  } catch (const std::exception &e) {
+    std::snprintf(why, size, "%s", e.what());
+    return -1;
+  }
+}
+
+int vdb_file_write_surface(const char *path, double voxel, const vdb_mesh *mesh, char *why, size_t size)
+{
+  try {
+    write_surface(path, voxel, *mesh);
     return 0;
   } catch (const std::exception &e) {
     std::snprintf(why, size, "%s", e.what());

@@ -21,6 +21,19 @@ struct vdb_tiles {
 int vdb_file_write(const char *path, double voxel, const double origin[3], const struct vdb_tiles *tiles,
                    char *why, size_t size);
 
+/* A closed mesh, and velocities around it. */
+struct vdb_mesh {
+  int64_t vertex_count, triangle_count;
+  const double (*vertex)[3];
+  const int32_t (*triangle)[3];
+  void (*velocity)(const void *context, const double x[3], float out[3]);
+  const void *context;
+};
+
+/* The level set of a mesh in a band of three voxels to both sides. As above. */
+int vdb_file_write_surface(const char *path, double voxel, const struct vdb_mesh *mesh, char *why,
+                           size_t size);
+
 #ifdef __cplusplus
 }
 #endif
