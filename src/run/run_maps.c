@@ -5,7 +5,9 @@
 #include "io/geo/grid_file.h"
 #include "run/run.h"
 #include "sim/maps.h"
+#include "terrain/release.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const struct {
@@ -29,6 +31,26 @@ static int write_both(const char *folder, const char *name, const struct raster 
   return code;
 }
 
+/* The releases of the scene as they were given, which are clearer than particles. NULL: it has none. */
+static struct raster *given_release(const struct scene *scene)
+{
+  const struct scene_terrain *t = &scene->terrain;
+  struct raster *r = NULL;
+  for (int s = 0; s < scene->snow_count; s++) {
+    const struct release *release = scene->snow[s].shape.release;
+    if (!release) continue;
+    if (!r)
+      r = raster_create(t->raster->columns, t->raster->rows, t->raster->west, t->raster->north,
+                        t->raster->cell);
+    for (int64_t k = 0; k < r->columns * r->rows; k++) {
+      const double x = r->west + (double)(k % r->columns) * r->cell - t->origin[0],
+                   z = t->origin[1] - r->north + (double)(k / r->columns) * r->cell;
+      r->value[k] = fmaxf(r->value[k], (float)release_thickness(release, x, z));
+    }
+  }
+  return r;
+}
+
 void run_write_maps(struct run *run)
 {
   struct error err = {.code = FIRN_OK};
@@ -38,7 +60,8 @@ void run_write_maps(struct run *run)
   int code = root ? file_make_folder(folder, &err) : FIRN_OK;
   if (root && !code) code = write_both(folder, "terrain", run->scene->terrain.raster, &err);
   for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
-    struct raster *raster = maps_raster(run->sim, files[k].kind);
+    struct raster *raster = files[k].kind == MAP_FIRST ? given_release(run->scene) : NULL;
+    if (!raster) raster = maps_raster(run->sim, files[k].kind);
     if (root && !code) code = write_both(folder, files[k].name, raster, &err);
     raster_destroy(&raster);
   }

@@ -1,5 +1,6 @@
 #include "sim/maps.h"
 
+#include "base/fmath.h"
 #include "base/memory.h"
 #include "base/simd.h"
 #include "decomposition/migrate.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 16, CELLS = SIDE * SIDE };
+enum { SIDE = 16, CELLS = SIDE * SIDE, WIDEST = 4 }; /* grid cells that a particle reaches over its slab */
 
 /* Whole numbers of quanta. */
 struct sums {
@@ -27,6 +28,7 @@ struct maps {
   const struct scene_terrain *terrain;
   int64_t columns, rows, across; /* cells; blocks along a row of them */
   double first[2], cell;         /* m, middle of the first cell along x and z */
+  double least;                  /* m^3, of a particle, for its side */
   double volume, mass, momentum; /* quanta: m^3, kg, kg m/s */
   struct block **block;
   int64_t block_count;
@@ -71,6 +73,7 @@ struct maps *maps_create(const struct scene *scene)
   m->cell = t->raster->cell;
   m->first[0] = t->raster->west - t->origin[0];
   m->first[1] = t->origin[1] - t->raster->north;
+  m->least = 1e-9 * cell;
   m->volume = quantum(cell);
   m->mass = quantum(cell * density);
   m->momentum = quantum(cell * density * 64.0);
@@ -133,19 +136,46 @@ static double volume_of_particle(const struct sim *sim, int32_t slot, int32_t ho
   return p->volume[home] * j * plastic;
 }
 
+/* The part of a square of this side (m) around x that lies over each of the cells along an axis. */
+struct cover {
+  int64_t from, to;
+  double low, high, first, cell; /* m */
+};
+
+static struct cover cover_of(double x, double side, double first, double cell, int64_t count)
+{
+  struct cover c = {.low = x - 0.5 * side, .high = x + 0.5 * side, .first = first, .cell = cell};
+  c.from = (int64_t)fmax(floor((c.low - first) / cell + 0.5), 0.0);
+  c.to = (int64_t)fmin(floor((c.high - first) / cell + 0.5), (double)(count - 1));
+  return c;
+}
+
+static double share_of(const struct cover *c, int64_t k)
+{
+  const double begin = c->first + ((double)k - 0.5) * c->cell;
+  return fmax(0.0, fmin(c->high, begin + c->cell) - fmax(c->low, begin)) / (c->high - c->low);
+}
+
+/* A particle covers a square of the side of its cube: without it, single particles would stand as towers
+ * where the terrain's cells are not much larger than those of the grid. */
 static void add_particle(struct sim *sim, struct maps *m, int32_t k)
 {
   const struct particles *p = sim->p;
   const int32_t slot = sim->order.slot[k], home = sim->order.home[k];
-  const double i = floor((p->x[0][slot] - m->first[0]) / m->cell + 0.5),
-               j = floor((p->x[2][slot] - m->first[1]) / m->cell + 0.5);
-  if (!(i >= 0.0 && j >= 0.0 && i < (double)m->columns && j < (double)m->rows)) return;
   const double v[3] = {p->v[0][slot], p->v[1][slot], p->v[2][slot]};
   const double speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]), mass = p->mass[home];
-  struct sums *sum = sums_at(m, (int64_t)i, (int64_t)j);
-  sum->volume += (int64_t)(volume_of_particle(sim, slot, home) / m->volume);
-  sum->mass += (int64_t)(mass / m->mass);
-  sum->momentum += (int64_t)(mass * speed / m->momentum);
+  const double volume = volume_of_particle(sim, slot, home), side = fmath_cbrt(fmax(volume, m->least));
+  const struct cover x = cover_of(p->x[0][slot], side, m->first[0], m->cell, m->columns),
+                     z = cover_of(p->x[2][slot], side, m->first[1], m->cell, m->rows);
+  for (int64_t j = z.from; j <= z.to; j++)
+    for (int64_t i = x.from; i <= x.to; i++) {
+      const double share = share_of(&x, i) * share_of(&z, j);
+      if (!(share > 0.0)) continue;
+      struct sums *sum = sums_at(m, i, j);
+      sum->volume += (int64_t)(share * volume / m->volume);
+      sum->mass += (int64_t)(share * mass / m->mass);
+      sum->momentum += (int64_t)(share * mass * speed / m->momentum);
+    }
 }
 
 static void find_sums(struct sim *sim, struct maps *m)
@@ -184,13 +214,13 @@ static int owner_of(const struct sim *sim, const struct maps *m, int64_t column,
   return low;
 }
 
-/* Whether a cell may lie on more than two slabs; the same on all ranks. */
+/* Whether a cell may get snow of more than two slabs; the same on all ranks. */
 static bool may_go_far(const struct sim *sim, const struct maps *m)
 {
   const struct slabs *s = sim->mesh.slabs;
   if (sim->mesh.grid->geometry.axis[0] == 1) return true;
   for (int r = 1; r + 1 < s->count; r++)
-    if (sim->scene->spacing * (double)(s->cut[r + 1] - s->cut[r]) < m->cell) return true;
+    if (sim->scene->spacing * (double)(s->cut[r + 1] - s->cut[r] - WIDEST) < m->cell) return true;
   return false;
 }
 

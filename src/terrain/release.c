@@ -22,7 +22,7 @@ static double above(const struct release *r, const double p[3], double slope[2],
   return gap;
 }
 
-static double thickness_at(const struct release *r, double x, double z)
+double release_thickness(const struct release *r, double x, double z)
 {
   const double i = floor((x - r->first[0]) / r->step + 0.5), j = floor((z - r->first[1]) / r->step + 0.5);
   if (!(i >= 0.0 && j >= 0.0 && i < (double)r->n[0] && j < (double)r->n[1])) return 0.0;
@@ -35,7 +35,7 @@ double release_distance(const struct release *r, const double p[3], double n[3])
   const double gap = above(r, p, slope, &steep), normal = r->vertical ? gap : gap / steep;
   /* where it stands: a point along the normal lies off its foot */
   const double back = r->vertical ? 0.0 : normal / steep;
-  const double thick = thickness_at(r, p[0] + back * slope[0], p[2] + back * slope[1]);
+  const double thick = release_thickness(r, p[0] + back * slope[0], p[2] + back * slope[1]);
   const bool top = normal > 0.5 * thick;
   if (n) {
     const double side = top ? 1.0 : -1.0;

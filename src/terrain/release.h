@@ -21,6 +21,9 @@ struct release {
 
 void release_destroy(struct release **release);
 
+/* m, at this place of the map; 0 where there is none. */
+double release_thickness(const struct release *release, double x, double z);
+
 /* Signed distance at p: its sign is exact, its size right above the ground and below the snow's surface. n
  * (may be NULL): the ground's or the surface's normal. */
 double release_distance(const struct release *release, const double p[3], double n[3]);
