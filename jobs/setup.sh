@@ -46,12 +46,17 @@ FIRN_TEST_NEEDS=(
 )
 # Asked for with FIRN_OPENVDB=1: what `firn export` writes VDB files with, and a C++ compiler comes with build-essential.
 [ -z "${FIRN_OPENVDB:-}" ] || FIRN_NEEDS+=("libopenvdb-dev : file /usr/include/openvdb/openvdb.h" "libboost-dev : file /usr/include/boost/version.hpp")
+# Asked for with FIRN_GDAL=1: what reads terrain as GeoTIFF and polygons as shapefiles.
+[ -z "${FIRN_GDAL:-}" ] || FIRN_NEEDS+=("libgdal-dev : file /usr/include/gdal/gdal.h")
 # Films, the page in a browser and VDB files: for all but the quick subset.
 FIRN_PICTURE_NEEDS=(
   "ffmpeg : command ffmpeg"
   "chromium : command chromium"
   "libopenvdb-dev : file /usr/include/openvdb/openvdb.h"
   "libboost-dev : file /usr/include/boost/version.hpp"
+  "libgdal-dev : file /usr/include/gdal/gdal.h"
+  "gdal-bin : command gdalinfo gdal_translate"
+  "python3-rasterio : file /usr/lib/python3/dist-packages/rasterio"
 )
 FIRN_NIGHTLY_NEEDS=(
   "debootstrap : command debootstrap"

@@ -88,7 +88,7 @@ layer_of() {
   case $1 in
     src/base/* | include/*) echo 0 ;;
     src/material/*) echo 1 ;;
-    src/grid/* | src/levelset/*) echo 2 ;;
+    src/grid/* | src/levelset/* | src/terrain/*) echo 2 ;;
     src/bodies/*) echo 3 ;;
     src/kernels/*) echo 4 ;;
     src/solver/*) echo 5 ;;

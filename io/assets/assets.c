@@ -372,7 +372,9 @@ int assets_load(struct assets **assets, const struct comm *comm, struct shape *s
   struct assets *all = *assets;
   for (int c = 0; c < shape->child_count && !code; c++)
     code = assets_load(assets, comm, &shape->child[c], err);
-  if (code || !shape->source || shape->sdf || shape->keys || shape->heights || shape->outline) return code;
+  if (code || !shape->source || shape->sdf || shape->keys || shape->heights || shape->outline ||
+      shape->release)
+    return code;
   if (shape->kind == SHAPE_TEXT) return text_load(comm, shape, err);
   struct asset *found = NULL;
   for (int k = 0; k < all->count && !found; k++)

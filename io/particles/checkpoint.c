@@ -104,6 +104,7 @@ static bool describe(hid_t file, const void *context)
          put_numbers(file, d->info) && hdf5_put_text(file, "units", "SI: m, kg, s") &&
          hdf5_put_text(file, "run_id", d->info->run_id) && hdf5_put_text(file, "isa", d->info->isa) &&
          (!d->info->instruments || hdf5_put_text(file, "instruments", d->info->instruments)) &&
+         (!d->info->maps || hdf5_put_text(file, "maps", d->info->maps)) &&
          (!d->info->sources || hdf5_put_text(file, "sources", d->info->sources)) &&
          (!d->info->drives || hdf5_put_text(file, "drives", d->info->drives)) &&
          (!d->info->seeding || hdf5_put_text(file, "seeding", d->info->seeding)) &&
@@ -238,6 +239,7 @@ static int read_attributes(hid_t file, struct checkpoint *info, const char *path
   info->resolved = hdf5_get_text(file, "scene_resolved");
   info->files = hdf5_get_text(file, "scene_files");       /* none: the scene names no files */
   info->instruments = hdf5_get_text(file, "instruments"); /* none: the scene asks for none */
+  info->maps = hdf5_get_text(file, "maps");               /* none: the scene asks for none */
   info->sources = hdf5_get_text(file, "sources");         /* none: of an earlier version */
   info->drives = hdf5_get_text(file, "drives");           /* none: no program moves a body */
   info->seeding = hdf5_get_text(file, "seeding");         /* likewise */
@@ -272,8 +274,8 @@ int checkpoint_open(struct checkpoint **out, const char *path, struct error *err
 
 void checkpoint_forget(struct checkpoint *c)
 {
-  char **const texts[] = {&c->scene,  &c->resolved, &c->files,   &c->instruments, &c->sources,
-                          &c->drives, &c->seeding,  &c->version, &c->commit};
+  char **const texts[] = {&c->scene,   &c->resolved, &c->files,   &c->instruments, &c->maps,
+                          &c->sources, &c->drives,   &c->seeding, &c->version,     &c->commit};
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
     mem_free(*texts[k]);
     *texts[k] = NULL;

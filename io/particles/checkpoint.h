@@ -37,6 +37,7 @@ struct checkpoint {
   int64_t generation;               /* fence.h */
   char run_id[RUN_ID_SIZE];
   char isa[16];           /* name of the kernels */
+  char *maps;             /* of the flow so far (sim/maps.h); rank 0's, NULL: none */
   char *instruments;      /* what they carry from step to step (sim/instruments.h); NULL: nothing */
   char *sources;          /* what they have brought (sim/sources.h); NULL: of an earlier version */
   char *drives;           /* bodies that a program moves (sim/drive.h); NULL: none */

@@ -91,6 +91,7 @@ void scene_destroy(struct scene **scene)
   }
   for (int k = 0; k < (s->body_own ? s->body_own : s->body_count); k++) body_destroy(&s->bodies[k]);
   for (int k = 0; k < s->probe_count; k++) shape_destroy(&s->probes[k].shape);
+  scene_forget_terrain(&s->terrain);
   mem_free(s->probes);
   for (int k = 0; k < s->source_count; k++) shape_destroy(&s->sources[k].shape);
   for (int k = 0; k < s->sink_count; k++) shape_destroy(&s->sinks[k].shape);

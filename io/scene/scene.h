@@ -127,6 +127,23 @@ struct scene_sink {
 };
 enum { SCENE_SOURCES = 1000 }; /* at most, of each */
 
+/* Ground from a file. World x is to the east, y up, z to the south; `origin` is where they are 0. */
+struct scene_terrain {
+  bool given;
+  int line;   /* in the scene file, for messages */
+  char *file; /* owned, as the next */
+  char **zone_files;
+  int zone_count;
+  bool cut, origin_given, fill;
+  double within[4];        /* m on the map: west, east, south, north */
+  double origin[3];        /* m on the map: east, north, height */
+  double smoothing;        /* m */
+  bool maps;               /* the run makes maps of the flow (sim/maps.h) */
+  double least;            /* m: thinner flow, normal to the ground, counts as none there */
+  struct raster *raster;   /* heights (m), once it is loaded; owned */
+  struct heights *heights; /* the same for shapes, from the lowest point; owned */
+};
+
 /* Where a run measures the snow. */
 enum probe_kind {
   PROBE_POINT,
@@ -196,6 +213,8 @@ struct scene {
 
   bool has_heat; /* the section `heat` is there */
   struct heat_law heat;
+
+  struct scene_terrain terrain;
 
   struct material *materials;
   int material_count;
@@ -268,6 +287,9 @@ double scene_gravity_step(const struct scene *scene);
 /* Semi-implicit steps leave out the viscosity of materials that take time: the limit (s) of automatic steps,
  * INFINITY without one. */
 double scene_viscous_step(const struct scene *scene);
+
+/* Frees what it owns. */
+void scene_forget_terrain(struct scene_terrain *terrain);
 
 /* Whether some body has the friction of a layered ground (bodies/ground.h). */
 bool scene_has_layers(const struct scene *scene);

@@ -243,6 +243,20 @@ static void read_body(struct reader *r, struct yaml_item *map, const char *name,
   if (body->free && body->free->why[0]) reader_fail(r, map, "%s", body->free->why);
 }
 
+void scene_read_ground_body(struct reader *r, const struct yaml_item *map, const struct scene *s,
+                            struct body *body)
+{
+  read_touch(r, map, s, body);
+  scene_read_ground(r, map, s, body);
+  if (yaml_find(map, "measure")) body->measured = reader_flag(r, map, "measure", false);
+  if (yaml_find(map, "pressure_map") && !body->measured)
+    reader_refuse(r, map, "pressure_map", "on a body without 'measure: true'");
+  else if (yaml_find(map, "pressure_map"))
+    body->mapped = reader_flag(r, map, "pressure_map", false);
+  body->skin = BODY_SKIN * s->spacing;
+  body->color_given = scene_read_color(r, map, body->color);
+}
+
 /* Bodies come as a map by name, or as a list whose items have a name. The canonical form is the map. */
 void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct scene *s)
 {
@@ -256,7 +270,7 @@ void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct sc
     reader_fail(r, all,
                 "expected a map of bodies by name, like {floor: {plane: {...}}}; leave it out for none");
   if (r->code || !all || !all->count) return;
-  s->bodies = mem_alloc((size_t)all->count, sizeof *s->bodies);
+  s->bodies = mem_alloc((size_t)all->count + 1, sizeof *s->bodies); /* and one for a terrain */
   s->body_count = all->count;
   reader_write(r, "bodies:");
   r->depth++;

@@ -12,9 +12,8 @@ static const char *const words[] = {"turbulence", "cohesion", "fast_friction", "
 /* The keys of map into the law, whose friction is set. */
 static void read_law(struct reader *r, const struct yaml_item *map, struct ground_law *law)
 {
-  if (yaml_find(map, "turbulence")) {
+  if (yaml_find(map, "turbulence"))
     law->turbulence = reader_number(r, map, "turbulence", 0.0, RANGE_POSITIVE);
-  }
   if (yaml_find(map, "cohesion")) law->cohesion = reader_number(r, map, "cohesion", 0.0, RANGE_NOT_NEGATIVE);
   const bool fast = yaml_find(map, "fast_friction"), speed = yaml_find(map, "friction_speed");
   if (fast != speed)
@@ -68,4 +67,12 @@ void scene_read_ground(struct reader *r, const struct yaml_item *map, const stru
   ground->layered = ground->law.turbulence > 0.0 || ground->law.cohesion > 0.0;
   check_law(r, map, s, &ground->law);
   check_scene(r, map, s, body);
+}
+
+void scene_read_zone_law(struct reader *r, const struct yaml_item *map, const struct scene *s,
+                         double friction, struct ground_law *law)
+{
+  *law = (struct ground_law){.friction = reader_number(r, map, "friction", friction, RANGE_NOT_NEGATIVE)};
+  read_law(r, map, law);
+  if (!r->code) check_law(r, map, s, law);
 }

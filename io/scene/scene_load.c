@@ -41,11 +41,20 @@ const char *scene_guess_scale(const struct scene *s, const struct shape *shape)
   return size > 10.0 * domain ? "; is the mesh in centimetres? then give it 'scale: 0.01'" : "";
 }
 
+/* Its terrain was loaded before. */
+static bool has_release(const struct shape *shape)
+{
+  if (shape->kind == SHAPE_RELEASE) return true;
+  for (int c = 0; c < shape->child_count; c++)
+    if (has_release(&shape->child[c])) return true;
+  return false;
+}
+
 static int load_snow(struct scene *s, const struct comm *comm, struct snow_source *snow, struct error *err)
 {
   const char *key;
   char text[256];
-  if (snow->file || shape_is_ready(&snow->shape)) return FIRN_OK;
+  if (snow->file || (shape_is_ready(&snow->shape) && !has_release(&snow->shape))) return FIRN_OK;
   const int code = assets_load(&s->assets, comm, &snow->shape, err);
   if (code) return error_prefix(err, "%s:%d: snow.%s", s->path, snow->line, snow->name);
   shape_finish(&snow->shape);
@@ -73,6 +82,7 @@ int scene_load(struct scene *s, const struct comm *comm, struct error *err)
 {
   int code = FIRN_OK;
   if (s->loaded) return FIRN_OK;
+  code = scene_load_terrain(s, comm, err);
   for (int k = 0; k < s->snow_count && !code; k++) code = load_snow(s, comm, &s->snow[k], err);
   for (int k = 0; k < s->body_count && !code; k++) code = load_body(s, comm, &s->bodies[k], err);
   if (!code) code = scene_list_files(s, comm, err);

@@ -189,7 +189,7 @@ static void read_contact(struct reader *r, const struct yaml_item *root, const s
                          struct scene *s)
 {
   static const char *const words[] = {"nodes", "gap", NULL};
-  if (!yaml_find(root, "bodies")) {
+  if (!yaml_find(root, "bodies") && !yaml_find(root, "terrain")) {
     reader_refuse(r, map, "contact", "without bodies");
     return;
   }
@@ -355,10 +355,10 @@ static void read_name(struct reader *r, const struct yaml_item *root, struct sce
 
 void scene_read(struct reader *r, struct scene *s)
 {
-  static const char *const keys[] = {"name",     "domain",     "gravity", "time",   "integrator",
-                                     "transfer", "materials",  "snow",    "bodies", "output",
-                                     "camera",   "checkpoint", "window",  "sun",    "probes",
-                                     "sources",  "sinks",      "heat",    NULL};
+  static const char *const keys[] = {"name",     "domain",     "gravity", "time",    "integrator",
+                                     "transfer", "materials",  "snow",    "bodies",  "output",
+                                     "camera",   "checkpoint", "window",  "sun",     "probes",
+                                     "sources",  "sinks",      "heat",    "terrain", NULL};
   static const double down[3] = {0.0, -9.81, 0.0};
   const struct yaml_item *root = r->yaml->root;
   reader_check_keys(r, root, keys);
@@ -373,6 +373,7 @@ void scene_read(struct reader *r, struct scene *s)
   check_repeats(r, root, s);
   scene_read_snow(r, root, s);
   scene_read_bodies(r, root, s);
+  scene_read_terrain(r, root, s);
   scene_read_window(r, root, s);
   scene_read_sources(r, root, s);
   scene_read_probes(r, root, s);

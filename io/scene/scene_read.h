@@ -21,7 +21,7 @@ bool scene_is_choice(const char *override);
  * others. */
 #define SCENE_SHAPE_KEYS                                                                                     \
   "plane", "sphere", "box", "capsule", "cylinder", "cone", "wedge", "heightfield", "mesh", "levelset",       \
-      "union", "intersection", "difference", "smooth_union", "shell", "offset", "layer", "text"
+      "union", "intersection", "difference", "smooth_union", "shell", "offset", "layer", "text", "release"
 
 /* Reads the one shape in map, which shape_destroy() frees whether it failed or not. A shape without files is
  * settled here; others are by scene_load(). */
@@ -31,6 +31,14 @@ void scene_read_shape(struct reader *r, const struct yaml_item *map, const struc
 /* The shape `text` of map. */
 void scene_read_letters(struct reader *r, const struct yaml_item *map, const struct scene *scene,
                         struct shape *shape);
+
+/* The shape `release` of map; and the section `terrain`, whose body is the scene's last (scene_terrain.c). */
+void scene_read_release(struct reader *r, const struct yaml_item *map, const struct scene *scene,
+                        struct shape *shape);
+void scene_read_terrain(struct reader *r, const struct yaml_item *root, struct scene *scene);
+
+/* Collective: the files of the section, whose shapes are ready then. */
+int scene_load_terrain(struct scene *scene, const struct comm *comm, struct error *err);
 
 /* A relative path seen from the scene's folder, to be freed with mem_free(). */
 char *scene_path_beside(const char *scene, const char *file);
@@ -65,6 +73,14 @@ bool scene_body_fits(const struct body *body, const char **key, char text[256]);
 #define SCENE_GROUND_KEYS "turbulence", "cohesion", "fast_friction", "friction_speed"
 void scene_read_ground(struct reader *r, const struct yaml_item *map, const struct scene *scene,
                        struct body *body);
+
+/* Friction, instruments and colour of a body that does not move. */
+void scene_read_ground_body(struct reader *r, const struct yaml_item *map, const struct scene *scene,
+                            struct body *body);
+
+/* The law of a zone, with its own `friction`. */
+void scene_read_zone_law(struct reader *r, const struct yaml_item *map, const struct scene *scene,
+                         double friction, struct ground_law *law);
 
 /* The key `color` of map, where it has one: three numbers from 0 to 1 as a colour picker shows them (sRGB),
  * brought to linear reflectance. Returns whether it is there. */

@@ -331,7 +331,7 @@ static enum shape_kind find_kind(struct reader *r, const struct yaml_item *map)
     reader_fail(r, map,
                 "a shape is missing; expected one of plane, sphere, box, capsule, cylinder, cone, wedge, "
                 "heightfield, mesh, levelset, union, intersection, difference, smooth_union, shell, offset, "
-                "layer, text");
+                "layer, text, release");
   return kind;
 }
 
@@ -358,6 +358,7 @@ static void read_shape(struct reader *r, const struct yaml_item *map, const stru
   case SHAPE_DIFFERENCE: read_children(r, map, word_of(kind), s, shape); break;
   case SHAPE_SMOOTH_UNION: read_smooth_union(r, map, s, shape); break;
   case SHAPE_TEXT: scene_read_letters(r, map, s, shape); break;
+  case SHAPE_RELEASE: scene_read_release(r, map, s, shape); break;
   default: read_made_of_one(r, map, s, shape); break;
   }
 }

@@ -19,6 +19,7 @@ int cmd_model(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_movie(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_map(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_view(int argc, char **argv);

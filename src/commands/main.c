@@ -44,6 +44,7 @@ static const struct command commands[] = {
     {"render", cmd_render, "trace light through the snow of frames (PNG; start with mpirun)", false},
     {"movie", cmd_movie, "make a film of the frames of a run (MP4)", false},
     {"plot", cmd_plot, "plot the history of runs: energy, steps, time by phase (SVG, PNG)", false},
+    {"map", cmd_map, "draw maps of a flow on its terrain: thickness, speed, pressure (PNG)", false},
     {"report", cmd_report, "one page about a run: pictures, plots, numbers (HTML)", false},
     {"view", cmd_view, "a page in which one turns and plays a run, in any browser (HTML)", false},
     {"surface", cmd_surface, "the surface of the snow as a mesh or a signed distance (PLY, OBJ, VTP, VDB)", true},

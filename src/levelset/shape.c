@@ -13,6 +13,7 @@
 #include "levelset/keyed.h"
 #include "levelset/outline.h"
 #include "levelset/sdf.h"
+#include "terrain/release.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -187,6 +188,7 @@ static double part_distance(const struct shape *s, const double p[3], double n[3
   case SHAPE_SHELL: return shell_distance(s, p, n);
   case SHAPE_OFFSET: return shape_distance(&s->child[0], p, n) - s->amount;
   case SHAPE_LAYER: return layer_distance(s, p, n);
+  case SHAPE_RELEASE: return release_distance(s->release, p, n);
   default: return INFINITY; /* SHAPE_NONE */
   }
 }
@@ -282,6 +284,7 @@ static void part_range(const struct shape *s, const double p[3], double radius, 
     break;
   case SHAPE_LAYER: layer_range(s, p, radius, least, most); break;
   case SHAPE_TEXT: text_range(s, p, radius, least, most); break;
+  case SHAPE_RELEASE: release_range(s->release, p, radius, least, most); break;
   case SHAPE_NONE: *least = *most = INFINITY; break;
   default: set_range(s, p, radius, least, most);
   }
@@ -378,7 +381,8 @@ void shape_hull(const struct shape *shape, struct shape_hull *hull)
 
 bool shape_is_ready(const struct shape *shape)
 {
-  if (shape->source && !shape->sdf && !shape->keys && !shape->heights && !shape->outline) return false;
+  if (shape->source && !shape->sdf && !shape->keys && !shape->heights && !shape->outline && !shape->release)
+    return false;
   for (int c = 0; c < shape->child_count; c++)
     if (!shape_is_ready(&shape->child[c])) return false;
   return true;
@@ -393,7 +397,8 @@ void shape_destroy(struct shape *shape)
     mem_free(shape->source->text);
   }
   mem_free(shape->source);
-  heights_destroy(&shape->heights);
+  if (!shape->shared) heights_destroy(&shape->heights);
+  release_destroy(&shape->release);
   outline_destroy(&shape->outline);
   *shape = (struct shape){SHAPE_NONE};
 }

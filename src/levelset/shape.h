@@ -31,14 +31,16 @@ enum shape_kind {
   SHAPE_INTERSECTION,
   SHAPE_DIFFERENCE, /* the first child without the others */
   SHAPE_SMOOTH_UNION,
-  SHAPE_SHELL,  /* of one child: what is inside it and nearer to its surface than `amount` */
-  SHAPE_OFFSET, /* of one child: grown by `amount`, or shrunk */
-  SHAPE_LAYER,  /* on one child's upward faces: outside it, nearer than `amount`, inside the second child */
-  SHAPE_TEXT,   /* an outline, extruded along z by half[2] to both sides */
+  SHAPE_SHELL,   /* of one child: what is inside it and nearer to its surface than `amount` */
+  SHAPE_OFFSET,  /* of one child: grown by `amount`, or shrunk */
+  SHAPE_LAYER,   /* on one child's upward faces: outside it, nearer than `amount`, inside the second child */
+  SHAPE_TEXT,    /* an outline, extruded along z by half[2] to both sides */
+  SHAPE_RELEASE, /* snow on a terrain, as thick as a raster says */
 };
 
 struct sdf;
 struct outline;
+struct release;
 struct heights;
 struct keyed;
 
@@ -50,6 +52,8 @@ struct shape_source {
   double scale;   /* mesh: metres per unit of the file; image: height of white, m; text: height, m */
   double spacing; /* m; mesh: of the distance grid */
   bool cyclic;    /* keys: the last is the first again */
+  bool terrain;   /* heightfield: the scene's terrain */
+  bool vertical;  /* release: its thickness (`scale`, m; 0: the raster's) is measured straight up */
 };
 
 struct shape {
@@ -70,8 +74,10 @@ struct shape {
   double low[3], high[3];      /* bounds in own coordinates, of the kinds that are made of parts */
   double volume;               /* m^3, of those kinds */
   struct shape_source *source; /* owned; NULL where nothing is read */
-  struct heights *heights;     /* owned */
+  struct heights *heights;     /* owned, unless `shared` */
+  bool shared;                 /* the heights are the scene's terrain */
   struct outline *outline;     /* owned */
+  struct release *release;     /* owned */
   const struct sdf *sdf;       /* mesh; the scene's */
   const struct keyed *keys;    /* the scene's */
   int key;                     /* keys: the moment lies between this key and the next */

@@ -7,6 +7,7 @@
 #include "levelset/sdf.h"
 #include "levelset/shape.h"
 #include "levelset/shape_volume.h"
+#include "terrain/release.h"
 
 #include <math.h>
 
@@ -78,6 +79,7 @@ static void settle(struct shape *s)
       s->high[d] = d < 2 ? s->outline->high[d] : s->half[2];
     }
     break;
+  case SHAPE_RELEASE: release_bounds(s->release, s->low, s->high); break;
   case SHAPE_NONE: break;
   default:
     if (s->child_count == 0) break; /* a closed formula */
@@ -98,6 +100,8 @@ void shape_finish(struct shape *s)
   shape_settle(s);
   if (s->kind == SHAPE_TEXT)
     s->volume = 2.0 * s->half[2] * outline_area(s->outline);
+  else if (s->kind == SHAPE_RELEASE)
+    s->volume = release_volume(s->release);
   else if (!analytic_has(s->kind) && s->kind != SHAPE_KEYS)
     s->volume = volume_of(s); /* that of keys changes, and nobody asks for it */
 }

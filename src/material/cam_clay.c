@@ -263,8 +263,11 @@ static bool packing_fits(const struct cam_clay_parameters *m, const char **key, 
   if (m->packing_limit == 0.0) return true;
   *key = "packing_limit";
   if (!(m->packing_limit > m->collapse_strain))
-    snprintf(text, 256, "expected more than collapse_strain, which is %g, found %g", m->collapse_strain,
-             m->packing_limit);
+    snprintf(
+        text, 256,
+        "packing_limit is %.4g; expected more than collapse_strain, which is %.4g: nothing packs to more "
+        "than ice",
+        m->packing_limit, m->collapse_strain);
   else if (m->hardening < 1e-6)
     snprintf(text, 256, "snow that packs up to a limit hardens; raise 'hardening' to at least 1e-6");
   else if (m->cohesion_ratio > 0.5)

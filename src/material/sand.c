@@ -116,8 +116,8 @@ static bool fits(const struct material *material, const char **key, char text[25
   const struct sand_parameters *m = &material->sand;
   if (m->hardening == 0.0 && m->grain_size > 0.0 && !(m->fast_angle > m->friction_angle)) {
     *key = "fast_angle";
-    snprintf(text, 256, "expected more than friction_angle, which is %g degrees, found %g", m->friction_angle,
-             m->fast_angle);
+    snprintf(text, 256, "fast_angle is %g degrees; expected more than friction_angle, which is %g",
+             m->fast_angle, m->friction_angle);
     return false;
   }
   if (m->hardening == 0.0) return true;

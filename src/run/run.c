@@ -268,6 +268,7 @@ void run_finish(struct run *run)
 {
   if (run->restart.complete) return;
   if (!run->done && !run->leaving && run->options.writes && sim_is_over(run->sim)) run_drop_replaced(run);
+  if (run->generation) run_write_maps(run);
   run_log_end(run, run->options.profile);
   run->emptied = run->sim->totals.particles == 0;
   if (run->generation) run_write_record(run);

@@ -139,6 +139,9 @@ int run_check_progress(const struct run *run, int64_t most, struct error *err);
 /* run_json_write.c: what it took, for programs. Collective. A record that cannot be written is a warning. */
 void run_write_record(const struct run *run);
 
+/* The maps of the flow, if the scene has some (run_maps.c). Collective. */
+void run_write_maps(struct run *run);
+
 /* run_trace.c: spans of all threads. Collective but run_trace_step(). */
 int run_trace_begin(struct run *run, const char *path, struct error *err);
 void run_trace_step(const struct run *run,

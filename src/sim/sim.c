@@ -1,6 +1,7 @@
 #include "sim/sim.h"
 #include "sim/balance.h"
 #include "sim/drive.h"
+#include "sim/maps.h"
 #include "sim/push.h"
 #include "sim/settle.h"
 #include "sim/sources.h"
@@ -370,6 +371,7 @@ static struct sim *create_empty(const struct comm *comm, const struct scene *sce
   sim->mesh.halo = halo_create(&sim->comm);
   sim->balance.every = 1;
   sim->instruments = instruments_create(scene);
+  sim->maps = maps_create(scene);
   crew_create(&sim->crew, comm->threads < MAX_THREADS ? comm->threads : MAX_THREADS, sim->kernels);
   sim->crew.meanwhile = move_messages_on;
   sim->crew.context = sim;
@@ -382,7 +384,10 @@ int sim_create(struct sim **out, const struct comm *comm, const struct scene *sc
 {
   *out = create_empty(comm, scene, isa);
   const int code = populate(*out, err);
-  if (code) sim_destroy(out);
+  if (code)
+    sim_destroy(out);
+  else
+    maps_add(*out, 0.0, true);
   return code;
 }
 
@@ -465,6 +470,7 @@ static void restore_numbers(struct sim *sim, const struct checkpoint *from)
     sim->clock.on_frame = true;
   }
   instruments_restore(sim, from->instruments);
+  maps_restore(sim, from->maps);
   sim->max_speed = from->max_speed;
   sim->max_sound = from->max_sound;
   sim->clock.trusted = from->trusted;
@@ -545,6 +551,7 @@ void sim_describe(const struct sim *sim, struct checkpoint *info)
                               .slab_axis = sim->mesh.grid->geometry.axis[0]};
   snprintf(info->isa, sizeof info->isa, "%s", sim->kernels->name);
   info->instruments = instruments_save(sim);
+  info->maps = maps_save(sim);
   info->sources = sources_save(sim);
   info->drives = drive_save(sim);
   info->seeding = window_save(sim);
@@ -572,6 +579,7 @@ void sim_destroy(struct sim **sim)
   reorder_free(&s->order);
   crew_free(&s->crew);
   instruments_destroy(&s->instruments);
+  maps_destroy(&s->maps);
   mem_free(s->new_probes);
   mailbox_free(&s->outgoing);
   mailbox_free(&s->incoming);

@@ -189,6 +189,7 @@ struct sim {
   struct sim_clock clock;
   struct sim_balance balance;
   struct instruments *instruments; /* NULL: the scene asks for none */
+  struct maps *maps;               /* likewise (sim/maps.h) */
   bool *new_probes;                /* for each of the scene: not the one that the run had; NULL: no restart */
   struct step_report report;       /* of the last step */
   bool reported;                   /* the next try begins a report of its own */

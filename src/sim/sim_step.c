@@ -9,6 +9,7 @@
 #include "sim/flow_solve.h"
 #include "sim/friction.h"
 #include "sim/liquid_step.h"
+#include "sim/maps.h"
 #include "sim/plan.h"
 #include "sim/push.h"
 #include "sim/settle.h"
@@ -534,6 +535,7 @@ static int accept(struct sim *sim, double dt, double end, int halvings, const st
   clock = timer_now();
   window_move(sim, end);
   sources_act(sim, end);
+  maps_add(sim, end, false);
   sim_end_phase(sim, PHASE_MIGRATE, &clock);
   struct step_report *report = &sim->report;
   report->step = sim->clock.step++;

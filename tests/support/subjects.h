@@ -74,7 +74,10 @@ static inline struct material subject_material(enum subject subject)
     break;
   case SUBJECT_NATURAL: material_set_defaults(&m, MODEL_CAM_CLAY, subject_kind("natural")); break;
   case SUBJECT_HOAR: material_set_defaults(&m, MODEL_CAM_CLAY, subject_kind("surface_hoar")); break;
-  case SUBJECT_SAND_RATED: m.sand.grain_size = 1e-3; break;
+  case SUBJECT_SAND_RATED:
+    m.sand.grain_size = 1e-3;
+    m.sand.fast_angle = 45.0;
+    break;
   case SUBJECT_CLAY_RATED: m.cam_clay.relaxation_time = 0.02; break;
   case SUBJECT_ICE_RATED:
     m.von_mises.relaxation_time = 0.1;

@@ -238,14 +238,15 @@ static void mistakes(void **state)
          "s.yml:4: materials.m.density: 'kind: natural' has at least 100 and at most 500 kg/m^3, found 90");
   refuse("kind: natural, thickness: 0.1", "",
          "materials.m.thickness: is a key of 'kind: surface_hoar'; remove it, or choose that kind");
-  refuse("kind: surface_hoar, collapse: 0.02", "", "materials.m.packing_limit: expected more than");
+  refuse("kind: surface_hoar, collapse: 0.02", "",
+         "materials.m: packing_limit is 2.034; expected more than collapse_strain");
   refuse("model: cam_clay, bond_strain: 0.01", "", "materials.m.bond_strain: has no effect without");
   refuse("kind: natural, bond_strain: 1e-5", "", "bonds would break faster than snow of this stiffness");
   refuse("kind: natural, softening: 2", "",
          "materials.m.softening: with these bonds strength falls too fast");
   refuse("model: cam_clay, packing_limit: 1, hardening: 0", "", "raise 'hardening' to at least 1e-6");
   refuse("model: sand, grain_size: 1e-3, friction_angle: 40", "",
-         "materials.m.fast_angle: expected more than friction_angle, which is 40 degrees");
+         "materials.m: fast_angle is 32.76 degrees; expected more than friction_angle, which is 40");
   refuse("model: sand, fast_angle: 40", "", "materials.m.fast_angle");
   refuse("model: sand, hardening: true, grain_size: 1e-3", "", "materials.m.grain_size");
   refuse("model: von_mises, rate_exponent: 0.5", "", "materials.m.rate_exponent");

@@ -115,7 +115,7 @@ static void clay_flows_beyond_its_ellipse(void **unused)
       near(pressure_of(&p), pressed[k], 1e-9, "pressed clay");
       p = start_at(lanes, &m, dt, -0.35 * 3e4 / bulk, &c); /* the middle of the ellipse */
       shear_for(&p, 5.0, dt, fmax(0.2, 200.0 * 5.0 * dt));
-      near(shear_of(&p), sheared[k], 1e-9, "sheared clay");
+      near(shear_of(&p), sheared[k], 1e-8, "sheared clay");
     }
 }
 
@@ -139,7 +139,7 @@ static void relaxation_is_of_first_order(void **unused)
       p.sigma[1] = exp(-strain);
       for (int i = 0; i < steps; i++) point_strain(&p, (const double[3]){0.0, 0.0, 0.0});
       const double error = (shear_of(&p) - 1e5) / 1e5 / left[k] - 1.0;
-      near(error * left[k], high[k][n], 0.5, "what relaxation leaves");
+      near(error, high[k][n], 0.05, "what relaxation leaves");
     }
 }
 
@@ -276,7 +276,10 @@ static void flow_grows_with_the_step(void **unused)
       }
       lanes->model_give_back(&state, sigma, &found);
       plastic += found.plastic[3] != 0;
-      for (int l = 0; l < 3; l++) assert_true(state.shear[l] <= state.shear[l + 1] + 1e-15);
+      for (int l = 0; l < 3; l++)
+        if (!(state.shear[l] <= state.shear[l + 1] + 1e-12))
+          fail_msg("%s: %.17g in a step of %g s, %.17g in a longer one", subject_names[s], state.shear[l],
+                   dt[l], state.shear[l + 1]);
       assert_true(state.shear[0] >= 0.0);
     }
     assert_true(plastic > 1000);
