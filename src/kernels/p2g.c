@@ -465,3 +465,20 @@ void KERNEL(find_crowds)(void *arguments, struct worker *worker, int32_t plane)
     }
   }
 }
+
+/* Before the momentum gives way to what FLIP gathers. */
+void KERNEL(find_loose)(void *arguments, struct worker *worker, int32_t plane)
+{
+  struct transfer *t = arguments;
+  const struct grid *g = t->grid;
+  const double h = g->geometry.spacing, *mass = worker->work.out[0];
+  for (int32_t c = g->plane_cell[plane], run; c < g->plane_cell[plane + 1]; c = run) {
+    run = stencil_run_end(g, c, g->plane_cell[plane + 1]);
+    gather_scalars(t, &worker->work, plane, c, run, NODE_MOMENTUM);
+    for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++) {
+      const double rest = t->air_density[particle_material(t->p, t->home[i])];
+      const double density = mass[(i - g->cell_start[c]) * GATHERED_DOUBLES] / (h * h * h);
+      t->loose[i] = rest > 0.0 ? air_exposure(t->air, density / rest) : 0.0;
+    }
+  }
+}
