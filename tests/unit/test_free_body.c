@@ -69,7 +69,7 @@ static void inertia_of_shapes(void **state)
       {"cylinder: {from: [-0.2, 0, 0], to: [0.3, 0.2, 0.1], radius: 0.15}", 6e-3},
       {"cone: {from: [-0.2, 0, 0], to: [0.3, 0.2, 0.1], radius: 0.2, end_radius: 0.05}", 6e-3},
       {"wedge: {center: [0.1, 0, 0], size: [0.4, 0.3, 0.2], rotate: {axis: [0, 1, 1], degrees: 25}}", 6e-3},
-      {"offset: {of: {box: {center: [0.1, 0, 0], size: [0.3, 0.2, 0.4]}}, by: 0.05}", 6e-3},
+      {"offset: {of: {box: {center: [0.1, 0, 0], size: [0.3, 0.2, 0.4]}}, distance: 0.05}", 6e-3},
       {"difference: [{sphere: {center: [0, 0, 0], radius: 0.3}}, {box: {center: [0.2, 0, 0], size: [0.3, "
        "0.2, "
        "0.4]}}]",
@@ -96,7 +96,7 @@ static void sums_are_as_good_as_formulas(void **state)
 {
   (void)state;
   struct scene *exact = parse("sphere: {center: [0, 0, 0], radius: 0.3}"),
-               *summed = parse("offset: {of: {sphere: {center: [0, 0, 0], radius: 0.25}}, by: 0.05}");
+               *summed = parse("offset: {of: {sphere: {center: [0, 0, 0], radius: 0.25}}, distance: 0.05}");
   const struct free_body *a = exact->bodies[0].free, *b = summed->bodies[0].free;
   print_message("sphere as an offset: mass %.1e, inertia %.1e\n", fabs(b->mass / a->mass - 1.0),
                 fabs(b->moment[1] / a->moment[1] - 1.0));
