@@ -5,6 +5,7 @@
 #include "io/scene/scene.h"
 
 #include "base/memory.h"
+#include "bodies/air.h"
 #include "base/vec.h"
 #include "io/assets/assets.h"
 #include "io/scene/scene_read.h"
@@ -90,6 +91,8 @@ void scene_destroy(struct scene **scene)
     shape_destroy(&s->snow[k].shape);
   }
   for (int k = 0; k < (s->body_own ? s->body_own : s->body_count); k++) body_destroy(&s->bodies[k]);
+  if (s->air) ramp_destroy(&s->air->gusts);
+  mem_free(s->air);
   for (int k = 0; k < s->probe_count; k++) shape_destroy(&s->probes[k].shape);
   scene_forget_terrain(&s->terrain);
   mem_free(s->probes);

@@ -211,7 +211,8 @@ struct scene {
   enum scene_force force;
   double flip_fraction;
 
-  bool has_heat; /* the section `heat` is there */
+  struct air *air; /* the section `air` (bodies/air.h); owned, NULL for none */
+  bool has_heat;   /* the section `heat` is there */
   struct heat_law heat;
 
   struct scene_terrain terrain;

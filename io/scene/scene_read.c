@@ -358,7 +358,8 @@ void scene_read(struct reader *r, struct scene *s)
   static const char *const keys[] = {"name",     "domain",     "gravity", "time",    "integrator",
                                      "transfer", "materials",  "snow",    "bodies",  "output",
                                      "camera",   "checkpoint", "window",  "sun",     "probes",
-                                     "sources",  "sinks",      "heat",    "terrain", NULL};
+                                     "sources",  "sinks",      "heat",    "terrain", "air",
+                                     NULL};
   static const double down[3] = {0.0, -9.81, 0.0};
   const struct yaml_item *root = r->yaml->root;
   reader_check_keys(r, root, keys);
@@ -374,6 +375,7 @@ void scene_read(struct reader *r, struct scene *s)
   scene_read_snow(r, root, s);
   scene_read_bodies(r, root, s);
   scene_read_terrain(r, root, s);
+  scene_read_air(r, root, s);
   scene_read_window(r, root, s);
   scene_read_sources(r, root, s);
   scene_read_probes(r, root, s);

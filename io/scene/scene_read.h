@@ -59,6 +59,9 @@ struct motion *scene_read_motion(struct reader *r, const struct yaml_item *map);
 void scene_read_free(struct reader *r, const struct yaml_item *map, const struct scene *s, struct body *body);
 bool scene_has_free(const struct yaml_item *root);
 
+/* The section `air`, after the bodies. */
+void scene_read_air(struct reader *r, const struct yaml_item *root, struct scene *s);
+
 /* Whether the body or bone of this map has a spin, or keys that turn it: without either its pivot is nothing.
  */
 bool scene_turns(const struct yaml_item *map);

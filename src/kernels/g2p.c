@@ -386,6 +386,25 @@ static vd sound_of(const struct transfer *t, const struct update *u)
   return modulus * batch_constant(p->volume, batch) / batch_constant(p->mass, batch);
 }
 
+/* Between steps 8 and 9: what the air gives those that are loose. */
+static void blow_lanes(const struct transfer *t, const struct update *u, const vd x[3], vd v[3],
+                       struct exact_sum energy[ENERGY_COUNT])
+{
+  for (int l = 0; l < u->batch.count; l++) {
+    const double exposure = t->loose[u->s + l], mass = t->p->mass[u->batch.home[l]];
+    if (exposure == 0.0) continue;
+    const double at[3] = {x[0][l], x[1][l], x[2][l]}, before[3] = {v[0][l], v[1][l], v[2][l]};
+    double after[3] = {before[0], before[1], before[2]}, gained = 0.0;
+    air_blow(t->air, t->poses, at, t->time, exposure, t->dt, after);
+    for (int d = 0; d < 3; d++) {
+      v[d][l] = after[d];
+      gained += after[d] * after[d] - before[d] * before[d];
+      exact_add(&energy[ENERGY_BLOWN + d], mass * (after[d] - before[d]));
+    }
+    exact_add(&energy[ENERGY_AIR], 0.5 * mass * gained);
+  }
+}
+
 /* Steps 8 to 10, and what the step must know of these particles. */
 static void update_end(struct transfer *t, struct update *u, const struct near_bodies *near,
                        struct extremes *most, struct worker *worker)
@@ -404,6 +423,7 @@ static void update_end(struct transfer *t, struct update *u, const struct near_b
     if (transfer_is_flip(t))
       v[d] = vd_select(u->flying, v[d], vd_fma(vd_set(t->flip), batch_load(p->v[d], batch), v[d]));
   }
+  if (t->air) blow_lanes(t, u, x, v, worker->energy);
   if (near->count) {
     const vm contacts = collide_lanes(t, batch, near, x, v, worker->bodies);
     result->contacts += vm_count(contacts & live);

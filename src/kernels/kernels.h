@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/exactsum.h"
+#include "bodies/air.h"
 #include "bodies/body.h"
 #include "bodies/tally.h"
 #include "grid/grid.h"
@@ -37,6 +38,9 @@ enum measured {
 enum energy {
   ENERGY_AFTER,   /* J, kinetic + elastic + potential of the new state, and what yielding took */
   ENERGY_PLASTIC, /* J, what yielding took */
+  ENERGY_AIR,     /* J, work of the air, and its impulse (N s) */
+  ENERGY_BLOWN,
+  ENERGY_LAST = ENERGY_BLOWN + 2,
   ENERGY_COUNT
 };
 
@@ -131,6 +135,10 @@ struct transfer {
   bool measuring;              /* fill the worker's `measured` */
   bool budget;                 /* fill the worker's `energy` */
   const struct heat_law *heat; /* NULL: no particle is liquid */
+  const struct air *air;       /* NULL: there is none */
+  double time;                 /* s, for the wind */
+  const double *air_density;   /* [materials] kg/m^3 at rest; 0: no grains, no drag */
+  double *loose;               /* [particles] in order: how much wind reaches them */
   double *crowd; /* [particles] of flying ones, in order: share of the space around that is filled */
 };
 
@@ -230,17 +238,18 @@ typedef void tile_kernel(void *arguments, struct worker *worker, int32_t begin, 
   ROW(p2g_room)        /* struct transfer: present volume to NODE_ROOM */                                    \
   ROW(p2g_place)       /* struct transfer: mass, and mass times place to NODE_PLACE */                       \
   ROW(find_crowds)     /* struct transfer: and how much of it is around what flies to t->crowd */            \
-  ROW(g2p)             /* struct transfer: new state of its particles into t->next */                        \
-  ROW(g2p_affine)      /* struct transfer: their B, where t->next has none, once the step is accepted */     \
-  ROW(hessian)         /* struct hessian_arguments: out += H in, */                                          \
-  ROW(hessian_mixed)   /* and in single precision but for the sums */                                        \
-  ROW(flow_check)      /* struct flow_arguments: tangents of particles in which the solve created energy */  \
-  ROW(p2g_heat)        /* struct heat_arguments: heat and liquid mass to NODE_HEAT, space to NODE_SPACE */   \
-  ROW(heat_product)    /* struct heat_arguments: out += conduction of in */                                  \
-  ROW(g2p_heat)        /* struct heat_arguments: enthalpies, and all of liquid particles, into t->next */    \
-  ROW(liquid_tables)   /* struct liquid_arguments: what each cell pushes its nodes with, */                  \
-  ROW(liquid_sums)     /* struct liquid_arguments: its sums over cells to NODE_LIQUID and NODE_PRESSURE, */  \
-  ROW(liquid_begin)    /* struct liquid_arguments: and each cell's own numbers */                            \
+  ROW(find_loose)    /* struct transfer: how much wind reaches particles to t->loose, from NODE_MOMENTUM */  \
+  ROW(g2p)           /* struct transfer: new state of its particles into t->next */                          \
+  ROW(g2p_affine)    /* struct transfer: their B, where t->next has none, once the step is accepted */       \
+  ROW(hessian)       /* struct hessian_arguments: out += H in, */                                            \
+  ROW(hessian_mixed) /* and in single precision but for the sums */                                          \
+  ROW(flow_check)    /* struct flow_arguments: tangents of particles in which the solve created energy */    \
+  ROW(p2g_heat)      /* struct heat_arguments: heat and liquid mass to NODE_HEAT, space to NODE_SPACE */     \
+  ROW(heat_product)  /* struct heat_arguments: out += conduction of in */                                    \
+  ROW(g2p_heat)      /* struct heat_arguments: enthalpies, and all of liquid particles, into t->next */      \
+  ROW(liquid_tables) /* struct liquid_arguments: what each cell pushes its nodes with, */                    \
+  ROW(liquid_sums)   /* struct liquid_arguments: its sums over cells to NODE_LIQUID and NODE_PRESSURE, */    \
+  ROW(liquid_begin)  /* struct liquid_arguments: and each cell's own numbers */                              \
   ROW(liquid_divergence) /* struct liquid_arguments: j_next of each cell from the velocities `in` */         \
   ROW(liquid_force)      /* struct liquid_arguments: out += D^T pressure */                                  \
   ROW(liquid_product)    /* struct liquid_arguments: out += D^T [K D in] */                                  \

@@ -463,3 +463,22 @@ void KERNEL(find_crowds)(void *arguments, struct worker *worker, int32_t block)
     }
   }
 }
+
+/* Before the momentum gives way to what FLIP gathers. */
+void KERNEL(find_loose)(void *arguments, struct worker *worker, int32_t block)
+{
+  struct transfer *t = arguments;
+  const struct grid *g = t->grid;
+  const double h = g->geometry.spacing, *mass = worker->work.out[0];
+  const int32_t end = g->blocks.first[block + 1];
+  block_load(worker->work.nodes[0], g, block, g->node[NODE_MOMENTUM]);
+  for (int32_t c = g->blocks.first[block], run; c < end; c = run) {
+    run = stencil_pass_end(g, c, end, PASS_GATHER);
+    gather_scalars(t, &worker->work, c, run);
+    for (int32_t i = g->cell_start[c]; i < g->cell_start[run]; i++) {
+      const double rest = t->air_density[particle_material(t->p, t->home[i])];
+      const double density = mass[(i - g->cell_start[c]) * GATHERED_DOUBLES] / (h * h * h);
+      t->loose[i] = rest > 0.0 ? air_exposure(t->air, density / rest) : 0.0;
+    }
+  }
+}

@@ -16,7 +16,7 @@ enum { OF_FORCE = 0, OF_TORQUE = 3, OF_AREA = 6, BODY_COLUMNS };
 
 static const char *const budget_names[BUDGET_COUNT] = {"lost_plastic", "lost_friction", "lost_scheme",
                                                        "work_bodies",  "energy_in",     "energy_out",
-                                                       "lost_phase",   "work_push"};
+                                                       "lost_phase",   "work_push",     "work_air"};
 
 /* Of heat and liquid: what the last step's report and the totals say. They come last of all. */
 enum {
@@ -41,7 +41,8 @@ static const char *const free_names[FREE_COLUMNS] = {"x",  "y",  "z",  "qw", "qx
 
 static bool budget_has(const struct instruments *in, enum budget k)
 {
-  return in->budget && (k != BUDGET_PHASE || in->heat) && (k != BUDGET_PUSH || in->free);
+  return in->budget && (k != BUDGET_PHASE || in->heat) && (k != BUDGET_PUSH || in->free) &&
+         (k != BUDGET_AIR || in->air);
 }
 
 static int budget_columns(const struct instruments *in)
@@ -73,7 +74,7 @@ static void name_vector(struct instruments *in, const char *format, const char *
 static void name_columns(struct instruments *in, const struct scene *scene)
 {
   in->names = mem_alloc(
-      (size_t)((BODY_COLUMNS + 3 + FREE_COLUMNS) * scene->body_count + 3 + BUDGET_COUNT + HEAT_COLUMNS + 1),
+      (size_t)((BODY_COLUMNS + 3 + FREE_COLUMNS) * scene->body_count + 6 + BUDGET_COUNT + HEAT_COLUMNS + 1),
       sizeof *in->names);
   for (int k = 0; k < scene->body_count; k++) {
     if (!scene->bodies[k].measured) continue;
@@ -83,6 +84,7 @@ static void name_columns(struct instruments *in, const struct scene *scene)
     if (scene->bodies[k].free) name_vector(in, "contact_%s_%s", scene->bodies[k].name);
   }
   if (in->forces) name_vector(in, "%s_%s", "unbalanced");
+  if (in->air) name_vector(in, "%s_%s", "force_air");
   for (int k = 0; k < BUDGET_COUNT; k++)
     if (budget_has(in, (enum budget)k)) add_name(in, "%s%s", budget_names[k], "");
   for (int k = 0; k < HEAT_COLUMNS && in->heat; k++) add_name(in, "%s%s", heat_names[k], "");
@@ -101,12 +103,13 @@ struct instruments *instruments_create(const struct scene *scene)
     free_count += scene->bodies[k].free != NULL;
   }
   const int flux_count = 4 * probes_flux_count(scene);
-  if (!forces && !scene->budget && !scene->has_heat && !flux_count && !free_count) return NULL;
+  if (!forces && !scene->budget && !scene->has_heat && !flux_count && !free_count && !scene->air) return NULL;
   struct instruments *in = mem_alloc(1, sizeof *in);
   in->forces = forces;
   in->budget = scene->budget;
   in->heat = scene->has_heat;
   in->free_count = free_count;
+  in->air = scene->air != NULL;
   in->free = free_count > 0;
   in->body_count = scene->body_count;
   in->step = mem_alloc(1, sizeof *in->step + (size_t)scene->body_count * sizeof *in->step->body);
@@ -154,7 +157,7 @@ static bool tallies(const struct instruments *in)
 void instruments_begin(struct sim *sim)
 {
   struct instruments *in = sim->instruments;
-  if (!tallies(in) && !(in && in->free)) return;
+  if (!tallies(in) && !(in && (in->free || in->air))) return;
   memset(in->step, 0, sizeof *in->step);
   for (int k = 0; k < in->body_count; k++) tally_clear(&in->step->body[k]);
   memset(in->passing, 0, sizeof in->passing);
@@ -211,7 +214,7 @@ static void reduce_step(const struct comm *comm, struct instruments *in)
 void instruments_collect(struct sim *sim)
 {
   struct instruments *in = sim->instruments;
-  if (!tallies(in)) return;
+  if (!tallies(in) && !(in && in->air)) return;
   crew_collect_tallies(&sim->crew, in->body_count, in->step->body, in->step->energy);
   reduce_step(&sim->comm, in);
 }
@@ -312,6 +315,7 @@ static struct carried *carry_forces(struct sim *sim, double dt)
     for (int d = 0; d < 3; d++) carry(to++, sim->rigid->body[sim->rigid->index[k]].others[d]);
   }
   for (int d = 0; d < 3 && in->forces; d++) carry(to++, exact_value(&in->step->unbalanced[d]));
+  for (int d = 0; d < 3 && in->air; d++) carry(to++, exact_value(&in->step->energy[ENERGY_BLOWN + d]));
   return to;
 }
 
@@ -337,15 +341,17 @@ static void carry_budget(struct sim *sim, struct carried *to)
       exact_value(&in->step->energy[ENERGY_AFTER]) + (moved ? moved[0] + moved[1] + moved[2] : 0.0);
   const double friction = taken_of_all(sim, TAKEN_FRICTION, false);
   const double work = taken_of_all(sim, TAKEN_WORK, true), push = in->free ? sim->rigid->work_push : 0.0;
+  const double blown = exact_value(&in->step->energy[ENERGY_AIR]);
   carry(&to[BUDGET_PLASTIC], exact_value(&in->step->energy[ENERGY_PLASTIC]));
   carry(&to[BUDGET_FRICTION], friction);
-  carry(&to[BUDGET_SCHEME], before - after + (work + push - friction));
+  carry(&to[BUDGET_SCHEME], before - after + (work + push + blown - friction));
   carry(&to[BUDGET_BODIES], work);
   carry(&to[BUDGET_IN], exact_value(&in->passing[0]));
   carry(&to[BUDGET_OUT], exact_value(&in->passing[1]));
   to += BUDGET_PHASE;
   if (in->heat) carry(to++, exact_value(&in->passing[2]));
   if (in->free) carry(to++, push);
+  if (in->air) carry(to++, blown);
 }
 
 static void note_heat(const struct sim *sim, double *row)

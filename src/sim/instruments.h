@@ -29,6 +29,7 @@ enum budget {
   BUDGET_OUT,      /* with particles that left */
   BUDGET_PHASE,    /* elastic energy that melting and freezing took; a column only where the scene has heat */
   BUDGET_PUSH, /* work on free bodies, of pushes, anchors and locked axes; only where there are such bodies */
+  BUDGET_AIR,  /* work of the air on the snow; only where there is some */
   BUDGET_COUNT
 };
 
@@ -52,7 +53,7 @@ struct body_load {
 };
 
 struct instruments {
-  bool forces, budget, heat, free;
+  bool forces, budget, heat, free, air;
   int body_count; /* of the scene: all are tallied */
   int free_count; /* of these, the free ones */
   struct step_sums *step;

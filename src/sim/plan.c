@@ -1,6 +1,7 @@
 #include "sim/plan.h"
 
 #include "base/vec.h"
+#include "bodies/air.h"
 
 #include <math.h>
 
@@ -30,6 +31,7 @@ static double stable_step(const struct sim *sim)
   for (int k = 0; k < scene->body_count; k++)
     speed = fmax(speed, body_driven_speed(&scene->bodies[k], &sim->drives[k], sim->clock.time, soon) +
                             (scene->bodies[k].free ? rigid_speed(sim, scene->max_step) : 0.0));
+  if (scene->air) speed = fmax(speed, air_fastest(scene->air));
   double dt = scene->max_step;
   if (speed > 0.0) dt = fmin(dt, scene->cfl * scene->spacing / speed);
   dt = fmin(dt, scene_gravity_step(scene));

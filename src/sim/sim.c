@@ -85,6 +85,22 @@ unsigned sim_particle_needs(const struct scene *scene)
   return needs;
 }
 
+/* What has grains that the wind takes. */
+static void begin_air(struct sim *sim)
+{
+  const struct scene *scene = sim->scene;
+  if (!scene->air) return;
+  sim->air_density = mem_alloc((size_t)scene->material_count, sizeof *sim->air_density);
+  for (int k = 0; k < scene->material_count; k++) {
+    const struct material *m = &scene->materials[k];
+    const bool grains = m->model == MODEL_SNOW || m->model == MODEL_SAND || m->model == MODEL_CAM_CLAY ||
+                        m->model == MODEL_WATER;
+    if (grains) sim->air_density[k] = m->density;
+  }
+  sim->transfer.air = scene->air;
+  sim->transfer.air_density = sim->air_density;
+}
+
 static void make_transfer(struct sim *sim)
 {
   const struct scene *scene = sim->scene;
@@ -111,6 +127,7 @@ static void make_transfer(struct sim *sim)
       .heat = scene->has_heat ? &scene->heat : NULL,
       .budget = scene->budget,
   };
+  begin_air(sim);
 }
 
 /* All ranks use the least instruction set among them: bits must not depend on where a particle is. */
@@ -590,6 +607,8 @@ void sim_destroy(struct sim **sim)
   mem_free(s->poses);
   mem_free(s->drives);
   rigid_destroy(&s->rigid);
+  mem_free(s->air_density);
+  mem_free(s->loose);
   mem_free(s->dropped);
   push_free(&s->hooks.push);
   mem_free(s);

@@ -180,6 +180,8 @@ struct sim {
   struct exact_sum changed[2]; /* kg that melt and that freeze in this step, of this rank */
   struct sim_heat heat;
   struct contacts contacts;    /* of this step, for its solve */
+  double *air_density, *loose; /* for the wind: of materials, of particles (struct transfer) */
+  int64_t loose_capacity;
   struct rigid *rigid;         /* free bodies (sim/rigid.h); NULL: there are none */
   int64_t shared_contacts;     /* of this step, counted by this rank */
   double max_speed, max_sound; /* m/s, of the present state */

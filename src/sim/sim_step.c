@@ -312,11 +312,22 @@ static void find_crowds(struct sim *sim)
   sim_blocks(sim, sim->kernels->find_crowds, &sim->transfer);
 }
 
+/* How much wind reaches the particles. */
+static void find_loose(struct sim *sim)
+{
+  if (!sim->transfer.air) return;
+  sim->loose = mem_reserve(sim->loose, &sim->loose_capacity, sim->p->count, sizeof *sim->loose);
+  sim->transfer.loose = sim->loose;
+  sim->transfer.time = sim->clock.time;
+  sim_blocks(sim, sim->kernels->find_loose, &sim->transfer);
+}
+
 /* Steps 7 to 10, into the next state. */
 static void update_particles(struct sim *sim, struct step_result *result, double *clock)
 {
   const struct grid *g = sim->mesh.grid;
   find_crowds(sim);
+  find_loose(sim);
   if (transfer_is_flip(&sim->transfer))
     crew_tiles(&sim->crew, g, sim->kernels->mix, &sim->transfer, g->tile_count, NULL, 0);
   sim->crew.label = "g2p blocks";

@@ -317,6 +317,9 @@ static int add_material(hid_t file, int k, bool flow, char *text, size_t size)
         has_effect(material, model, parameters[n].theirs))
       used += snprintf(text + used, size - (size_t)used, ", %s: %.17g", parameters[n].ours,
                        read_double(material, parameters[n].theirs));
+  if (H5Lexists(file, "air", H5P_DEFAULT) > 0)
+    used +=
+        snprintf(text + used, size - (size_t)used, ", density: %.17g", read_double(material, "rest_density"));
   if (strcmp(model, "sand") == 0) {
     read_text(material, "cone", cone);
     used += snprintf(text + used, size - (size_t)used, ", cone: %s, hardening: %s", cone,
@@ -385,11 +388,55 @@ static void heat_text(hid_t file, char *text, size_t size)
   CHECK(used > 0 && (size_t)used < size);
 }
 
+/* The section `air` of a case that has one. */
+static void air_text(hid_t file, char *text, size_t size)
+{
+  char profile[64];
+  double wind[3], times[3], factors[3];
+  text[0] = '\0';
+  if (H5Lexists(file, "air", H5P_DEFAULT) <= 0) return;
+  hid_t air = H5Gopen(file, "air", H5P_DEFAULT);
+  read_text(air, "profile", profile);
+  CHECK(strcmp(profile, "log") == 0 && read_double(air, "above") == 0.0);
+  read_doubles(air, "wind", wind);
+  read_doubles(air, "gust_times", times);
+  read_doubles(air, "gust_factors", factors);
+  /* The drag by the terminal speed that it means. */
+  const int used = snprintf(
+      text, size,
+      "air: {wind: [%.17g, %.17g, %.17g], profile: log, above: b0, height: %.17g, roughness: %.17g,\n"
+      "  terminal_speed: %.17g, loose: %.17g, dense: %.17g,\n"
+      "  gusts: {keys: [{time: %.17g, factor: %.17g}, {time: %.17g, factor: %.17g}, {time: %.17g, factor: "
+      "%.17g}]}}\n",
+      wind[0], wind[1], wind[2], read_double(air, "height"), read_double(air, "roughness"),
+      sqrt(9.81 / read_double(air, "drag")), read_double(air, "loose"), read_double(air, "dense"), times[0],
+      factors[0], times[1], factors[1], times[2], factors[2]);
+  CHECK(used > 0 && (size_t)used < size);
+  H5Gclose(air);
+}
+
+/* What the air gave the snow in a step. */
+static void check_air(const struct sim *sim, hid_t attributes)
+{
+  double impulse[3], worst = 0.0, most = 0.0;
+  read_doubles(attributes, "air_impulse", impulse);
+  const double work = read_double(attributes, "air_work");
+  const struct exact_sum *energy = sim->instruments->step->energy;
+  for (int d = 0; d < 3; d++) {
+    most = fmax(most, fabs(impulse[d]));
+    worst = fmax(worst, fabs(exact_value(&energy[ENERGY_BLOWN + d]) - impulse[d]));
+  }
+  if (sim->comm.rank == 0)
+    printf("  air: impulse %.1e of %.3g, work %.1e of %.3g\n", worst, most,
+           fabs(exact_value(&energy[ENERGY_AIR]) - work), work);
+  CHECK(worst <= 1e-8 * most && fabs(exact_value(&energy[ENERGY_AIR]) - work) <= 1e-8 * fabs(work));
+}
+
 /* Returns the number of materials. */
 static int scene_text(hid_t file, const char *particles, char *text, size_t size)
 {
   double lower[3], nodes[3], gravity[3];
-  char kernel[64], transfer[64], force[64] = "mpm", bodies[4096], materials[4096], heat[1024];
+  char kernel[64], transfer[64], force[64] = "mpm", bodies[4096], materials[4096], heat[1024], air[1024];
   read_doubles(file, "lower", lower);
   read_doubles(file, "nodes", nodes);
   read_doubles(file, "gravity", gravity);
@@ -397,6 +444,7 @@ static int scene_text(hid_t file, const char *particles, char *text, size_t size
   read_text(file, "transfer", transfer);
   if (H5Aexists(file, "force") > 0) read_text(file, "force", force);
   heat_text(file, heat, sizeof heat);
+  air_text(file, air, sizeof air);
   const double beta = read_double(file, "beta"), dt = read_double(file, "dt"),
                flip = read_double(file, "flip_fraction");
   char integrator[256], fraction[64] = "", slide[64] = "", flow[64] = "", repeats[64] = "";
@@ -418,10 +466,10 @@ static int scene_text(hid_t file, const char *particles, char *text, size_t size
                "time: {end: 1, step: %.17g}\n"
                "integrator: %s\n"
                "transfer: {scheme: %s, kernel: %s, force: %s%s}\n"
-               "%s%s%s",
+               "%s%s%s%s",
                lower[0], lower[1], lower[2], nodes[0] - 1.0, nodes[1] - 1.0, nodes[2] - 1.0,
                read_double(file, "spacing"), gravity[0], gravity[1], gravity[2], dt,
-               beta == 0.0 ? "{scheme: explicit}" : integrator, transfer, kernel, force, fraction, heat,
+               beta == 0.0 ? "{scheme: explicit}" : integrator, transfer, kernel, force, fraction, heat, air,
                materials, bodies);
   CHECK(used > 0 && (size_t)used < size);
   return count;
@@ -627,6 +675,7 @@ static void check_step(struct sim *sim, hid_t file, struct expected *e, int step
   const double iterations = read_double(attributes, "iterations"),
                contact = read_double_or(attributes, "nodes_in_contact", -1.0);
   if (e->enthalpy) check_heat(sim, attributes);
+  if (sim->transfer.air) check_air(sim, attributes);
   if (sim->rigid) check_bodies(sim, file, group, largest(e->velocity, 3 * e->count));
   H5Gclose(attributes);
   if (sim->comm.rank == 0)
@@ -706,7 +755,7 @@ int main(int argc, char **argv)
   comm_create(&comm, MPI_COMM_WORLD);
   struct file_list *cases = NULL;
   CHECK(file_list_create(&cases, TEST_DATA "/reference", "", ".h5", NULL) == FIRN_OK);
-  CHECK(cases->count >= 27);
+  CHECK(cases->count >= 28);
   for (int k = 0; k < cases->count; k++) {
     char *path = file_join(TEST_DATA "/reference", cases->names[k]);
     run_case(&comm, ISA_COUNT, path, cases->names[k]);
