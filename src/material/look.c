@@ -18,7 +18,7 @@ const struct look looks[LOOKS] = {
      400.0,
      false,
      0,
-     0.15},
+     0.2},
     {"paper",
      "the albedo of the 2013 paper: thick snow is blue",
      {0.9, 0.95, 1.0},

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "material/look.h"
+#include "render/tone.h"
 #include "render/trace/film.h"
 #include "render/trace/phase.h"
 #include "render/trace/quick.h"
@@ -831,6 +832,89 @@ static void test_light_is_metered(void **unused)
   }
 }
 
+/* A wide sun brings the light of a small one, a strong one more of it; a card that faces a low sun is
+ * brighter than one that lies. */
+static void test_size_and_strength_of_the_sun(void **unused)
+{
+  (void)unused;
+  double share[3];
+  for (int k = 0; k < 3; k++) {
+    struct light_options options = {.up = {0, 1, 0},
+                                    .direction = {0.87, 0.5, 0.0},
+                                    .turbidity = 2.0,
+                                    .size = k == 1 ? 5.0 : 0.0,
+                                    .strength = k == 2 ? 3.0 : 0.0};
+    vec_normalize(options.direction);
+    struct light *light = light_create(NULL, &options);
+    const double size = acos(-1.0) * (1.0 - (double)light->sun_cosine * (double)light->sun_cosine);
+    const double level =
+        (double)light->sun_radiance[1] * size * options.direction[1] / acos(-1.0); /* of the card's 1 */
+    share[k] = level / (1.0 - level);
+    assert_true((double)light->facing > 1.2 && (double)light->facing < 2.2);
+    if (k == 1) assert_true(fabs(acos((double)light->sun_cosine) - 2.5 * acos(-1.0) / 180.0) < 1e-4);
+    mem_free(light);
+  }
+  assert_true(fabs(share[1] / share[0] - 1.0) < 0.01);
+  assert_true(fabs(share[2] / share[0] - 3.0) < 0.03);
+}
+
+/* The ground's unevenness turns normals a little, keeps them unit, and is the same each time; other bodies
+ * are even. */
+static void test_texture_of_the_ground(void **unused)
+{
+  (void)unused;
+  struct body bodies[3] = {{.name = "snow", .snow_covered = true}, {.name = "bare"}, {.name = "ball"}};
+  for (int b = 0; b < 3; b++) {
+    bodies[b].shape =
+        (struct shape){.kind = b < 2 ? SHAPE_PLANE : SHAPE_SPHERE, .axis = {0, 1, 0}, .radius = 1.0};
+    memcpy(bodies[b].shape.axes, identity, sizeof identity);
+  }
+  const float colors[3][3] = {{0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}};
+  struct solids solids;
+  solids_create(&solids, bodies, 3, colors, 0.0, 0.0, 1, NULL);
+  double turned = 0.0, mottled = 0.0;
+  for (int b = 0; b < 3; b++)
+    for (int k = 0; k < 500; k++) {
+      const double at[3] = {uniform((uint64_t)k, 70), 0.0, uniform((uint64_t)k, 71)};
+      double normal[3] = {0.0, 1.0, 0.0}, again[3] = {0.0, 1.0, 0.0};
+      float color[3] = {0.5f, 0.5f, 0.5f}, other[3] = {0.5f, 0.5f, 0.5f};
+      solids_texture(&solids, 0, b, 0.1, at, normal, color);
+      solids_texture(&solids, 0, b, 0.1, at, again, other);
+      assert_memory_equal(normal, again, sizeof normal);
+      assert_memory_equal(color, other, sizeof color);
+      assert_true(fabs(vec_norm(normal) - 1.0) < 1e-12 && normal[1] > 0.7);
+      assert_true(b == 0 || normal[1] == 1.0);
+      assert_true(b == 1 || color[0] == 0.5f);
+      if (b == 0) turned += acos(normal[1]) / 500.0;
+      if (b == 1) mottled += fabs((double)color[0] - 0.5) / 500.0;
+    }
+  assert_true(turned > 0.02 && turned < 0.35 && mottled > 0.002 && mottled < 0.05);
+  solids_destroy(&solids);
+}
+
+/* The film's curve keeps order, black and white, and lies below the light in deep shade. */
+static void test_curve_of_a_film(void **unused)
+{
+  (void)unused;
+  float before = -1.0f;
+  for (int k = 0; k <= 1000; k++) {
+    const float x = 0.005f * (float)k, y = tone_film(x, 0.6f);
+    assert_true(y > before && y >= 0.0f && y < 1.0f);
+    assert_true(y <= x);
+    before = y;
+  }
+  assert_true(tone_film(0.0f, 0.6f) == 0.0f && tone_film(0.02f, 0.6f) < 0.011f &&
+              tone_film(5.0f, 0.6f) > 0.99f);
+}
+
+/* Spheres of ice: 0.25 mm at 400 kg/m^3. */
+static void test_extinction_of_grains(void **unused)
+{
+  (void)unused;
+  assert_true(fabs(look_extinction(400.0, 2.5e-4) - looks[LOOK_SNOW].extinction) < 1.0);
+  assert_true(fabs(look_extinction(200.0, 5e-4) - looks[LOOK_SNOW].extinction / 4.0) < 1.0);
+}
+
 /* The sun's light is worth several times the sky's at noon, and less and redder towards evening (Preetham).
  */
 static void test_clear_sky(void **unused)
@@ -896,6 +980,10 @@ int main(void)
       cmocka_unit_test(test_adaptive_stop),
       cmocka_unit_test(test_light_is_metered),
       cmocka_unit_test(test_clear_sky),
+      cmocka_unit_test(test_size_and_strength_of_the_sun),
+      cmocka_unit_test(test_texture_of_the_ground),
+      cmocka_unit_test(test_curve_of_a_film),
+      cmocka_unit_test(test_extinction_of_grains),
       cmocka_unit_test(test_albedo_of_a_colour),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
