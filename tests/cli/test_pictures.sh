@@ -95,6 +95,16 @@ does render "$frame" -o draft.png --quality draft --size 32x18 --threads 1
 says out.log ", 16.0 paths per pixel"
 refused "is not one of" render "$frame" -o x.png --look mud
 
+# progress on a terminal, and nowhere else
+if command -v script >/dev/null; then
+  script -q -e -c "timeout $patience $firn render $frame -o bar.png ${light[*]}" typescript >/dev/null 2>&1 </dev/null || fail "render on a terminal"
+  tr '\r' '\n' <typescript | grep -q '100 % of the picture, 0 s left' || fail "no progress on a terminal"
+else
+  fail "script (package bsdutils) is not there: progress is not tested"
+fi
+does render "$frame" -o bar.png "${light[@]}"
+grep -q 'of the picture' out.log && fail "progress in a file"
+
 # films: resumed, with and without ffmpeg
 FIRN_FFMPEG=no-such-program does movie ball -o ball.mp4 --size 64x36
 says out.log "not installed.*its pictures are in ball_pictures"
