@@ -473,7 +473,8 @@ enum { BLOCK = 24, BLOCKS = BLOCK * BLOCK * BLOCK };
 
 /* A block of packed particles, a unit apart, in a shape-free order of ids, moved by `shift` along x; the
  * voxel is a quarter. Half of them are of another look if `mixed`. */
-static struct volume *make_block(double shift, double budget, bool mixed, double rough, double full)
+static struct volume *make_block_of(double voxel, double shift, double budget, bool mixed, double rough,
+                                    double full)
 {
   float *position = mem_alloc(BLOCKS, 3 * sizeof *position);
   uint64_t *id = mem_alloc(BLOCKS, sizeof *id);
@@ -488,7 +489,7 @@ static struct volume *make_block(double shift, double budget, bool mixed, double
   const struct volume_points points = {
       .count = BLOCKS, .position = position, .same_mass = 400.0, .id = id, .look = mixed ? look : NULL};
   const struct volume_options options = {.voxel = 1.0};
-  const struct volume_grain grain = {.voxel = 0.25,
+  const struct volume_grain grain = {.voxel = voxel,
                                      .kernel = 0.25,
                                      .rest = {400.0, 400.0},
                                      .full = {full, 0.5 * full},
@@ -503,6 +504,11 @@ static struct volume *make_block(double shift, double budget, bool mixed, double
   mem_free(id);
   mem_free(look);
   return volume;
+}
+
+static struct volume *make_block(double shift, double budget, bool mixed, double rough, double full)
+{
+  return make_block_of(0.25, shift, budget, mixed, rough, full);
 }
 
 /* Extinction per metre at a point. */
@@ -559,6 +565,28 @@ static void test_grains_do_not_swim(void **unused)
   }
   volume_destroy(&here);
   volume_destroy(&there);
+}
+
+/* A finer grid shows the same grains: refining does not make lumps of them. */
+static void test_refining_keeps_the_surface(void **unused)
+{
+  (void)unused;
+  struct volume *coarse = make_block_of(0.25, 0.0, 1e9, false, 0.15, 20.0),
+                *fine = make_block_of(0.125, 0.0, 1e9, false, 0.15, 20.0);
+  double gap = 0.0, all[2] = {0.0, 0.0};
+  const int points = 20000;
+  for (int k = 0; k < points; k++) {
+    const double x = -1.5 + 2.5 * uniform((uint64_t)k, 65), y = 2.0 + 20.0 * uniform((uint64_t)k, 66),
+                 z = 2.0 + 20.0 * uniform((uint64_t)k, 67);
+    const double a = extinction_at(coarse, x, y, z) / 20.0, b = extinction_at(fine, x, y, z) / 20.0;
+    gap += fabs(a - b) / points;
+    all[0] += a / points;
+    all[1] += b / points;
+  }
+  assert_true(all[0] > 0.2 && all[0] < 0.9);
+  assert_true(gap < 0.04 && fabs(all[0] - all[1]) < 0.01);
+  volume_destroy(&coarse);
+  volume_destroy(&fine);
 }
 
 /* Memory follows the surface: the inside is one tile. A voxel that takes too much is enlarged. */
@@ -971,6 +999,7 @@ int main(void)
       cmocka_unit_test(test_white_furnace),
       cmocka_unit_test(test_surface_is_sharp),
       cmocka_unit_test(test_grains_do_not_swim),
+      cmocka_unit_test(test_refining_keeps_the_surface),
       cmocka_unit_test(test_inside_takes_no_memory),
       cmocka_unit_test(test_furnace_of_grains),
       cmocka_unit_test(test_surface_of_a_pool),
