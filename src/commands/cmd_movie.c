@@ -348,6 +348,7 @@ int cmd_movie(int argc, char **argv)
   if (!code) set.folder = args.keep ? mem_strdup(args.keep) : default_folder(args.sheet.output);
   comm_start(&comm, &argc, &argv);
   log_configure(args.quiet ? LOG_WARN : LOG_INFO, comm.rank, comm_abort);
+  log_show_progress(LOG_BAR_AUTO);
   mem_free(topology_plan(&comm, args.threads, BIND_AUTO));
   if (!code) code = make(&comm, &args, &set, &err);
   const int rank = comm.rank;

@@ -48,6 +48,7 @@ int cmd_render(int argc, char **argv)
   }
   comm_start(&comm, &argc, &argv);
   log_configure(args.quiet ? LOG_WARN : LOG_INFO, comm.rank, comm_abort);
+  log_show_progress(LOG_BAR_AUTO);
   mem_free(topology_plan(&comm, args.threads, BIND_AUTO));
   if (!code) code = sheet_draw(&comm, &args.sheet, &layout, &report, &err);
   if (!code) tell(&args, &layout, &report);

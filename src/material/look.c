@@ -18,7 +18,7 @@ const struct look looks[LOOKS] = {
      400.0,
      false,
      0,
-     0.15},
+     0.2},
     {"paper",
      "the albedo of the 2013 paper: thick snow is blue",
      {0.9, 0.95, 1.0},
@@ -28,8 +28,8 @@ const struct look looks[LOOKS] = {
      false,
      0,
      0.0},
-    {"sand", "the ochre of a dune", {0.9715, 0.9277, 0.8190}, 0.5, 3000.0, 1600.0, false, 0, 0.15},
-    {"clay", "wet earth", {0.9000, 0.8087, 0.6968}, 0.5, 3000.0, 1600.0, false, 0, 0.15},
+    {"sand", "the ochre of a dune", {0.9715, 0.9277, 0.8190}, 0.5, 3000.0, 1600.0, false, 0, 0.2},
+    {"clay", "wet earth", {0.9000, 0.8087, 0.6968}, 0.5, 3000.0, 1600.0, false, 0, 0.2},
     {"rubber", "red and smooth", {0.9657, 0.5234, 0.4067}, 0.5, 3000.0, 1000.0, false, 0, 0.0},
     {"ice",
      "pale blue and smooth, light gets some way in",
@@ -49,7 +49,7 @@ const struct look looks[LOOKS] = {
      true,
      LOOK_SPRAY,
      0.0},
-    {"spray", "drops of water in the air", {0.975, 0.985, 0.99}, 0.6, 250.0, 1000.0, false, 0, 0.15},
+    {"spray", "drops of water in the air", {0.975, 0.985, 0.99}, 0.6, 250.0, 1000.0, false, 0, 0.2},
 };
 
 int look_of_model(enum material_model model)

@@ -73,8 +73,14 @@ does render ball.yml -o before.png "${light[@]}" # the scene before its run
 does preview ball.yml -o before.png --size 64x36
 is_png before.png 64 36
 cp ball/frames/frame_000000.h5 plain.h5
-does preview plain.h5 -o first.png --size 64x36
-cmp -s first.png before.png || fail "a scene before its run is not drawn like its first frame"
+view=(--eye 0.1,0.1,0.5 --target=-0.08,0.05,0 "${light[@]}")
+does render ball.yml -o before.pfm "${view[@]}"
+does render plain.h5 -o first.pfm "${view[@]}"
+python3 - before.pfm first.pfm <<'PYTHON' || fail "a scene before its run is not drawn like its first frame"
+import struct, sys
+a, b = (struct.unpack('<3888f', open(name, 'rb').read().split(b'\n', 3)[3]) for name in sys.argv[1:])
+assert max(a) > 0 and sum(abs(x - y) for x, y in zip(a, b)) < 0.01 * sum(a)
+PYTHON
 refused "no_such.yml" preview no_such.yml -o x.png
 does preview ball/frames/frame_00000[24].h5 --each "each/%03d.png" --size 64x36
 [ "$(ls each | tr '\n' ' ')" = "002.png 004.png " ] || fail "--each numbered $(ls each)"
@@ -88,6 +94,16 @@ refused "not one of draft, final" render "$frame" -o x.png --quality good
 does render "$frame" -o draft.png --quality draft --size 32x18 --threads 1
 says out.log ", 16.0 paths per pixel"
 refused "is not one of" render "$frame" -o x.png --look mud
+
+# progress on a terminal, and nowhere else
+if command -v script >/dev/null; then
+  script -q -e -c "timeout $patience $firn render $frame -o bar.png ${light[*]}" typescript >/dev/null 2>&1 </dev/null || fail "render on a terminal"
+  tr '\r' '\n' <typescript | grep -q '100 % of the picture, 0 s left' || fail "no progress on a terminal"
+else
+  fail "script (package bsdutils) is not there: progress is not tested"
+fi
+does render "$frame" -o bar.png "${light[@]}"
+grep -q 'of the picture' out.log && fail "progress in a file"
 
 # films: resumed, with and without ffmpeg
 FIRN_FFMPEG=no-such-program does movie ball -o ball.mp4 --size 64x36

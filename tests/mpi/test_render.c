@@ -62,7 +62,7 @@ static struct picture_options options_of(void)
   options.target = 0.1;
   options.shutter = 0.5;
   options.slices = 2;
-  options.refine = 1;
+  options.refine = 4;
   return options;
 }
 
@@ -78,10 +78,10 @@ static uint64_t hash_of(const float *values, int64_t count)
 }
 
 /* The picture's bits as rank 0 sees them; the same value on all ranks. */
-static uint64_t render(const struct comm *comm, const struct frame *frame, const struct scene *scene)
+static uint64_t render_with(const struct comm *comm, const struct frame *frame, const struct scene *scene,
+                            struct picture_options options)
 {
   const struct picture_view view = view_of(scene);
-  const struct picture_options options = options_of();
   struct image *image = image_create(WIDTH, HEIGHT);
   struct picture_report report;
   struct error err = {.code = FIRN_OK};
@@ -94,6 +94,22 @@ static uint64_t render(const struct comm *comm, const struct frame *frame, const
   mem_free(linear);
   image_destroy(&image);
   return hash;
+}
+
+static uint64_t render(const struct comm *comm, const struct frame *frame, const struct scene *scene)
+{
+  struct picture_options options = options_of();
+  options.snow_ground = true;
+  return render_with(comm, frame, scene, options);
+}
+
+/* Without a surface: the density as it is. */
+static uint64_t render_paper(const struct comm *comm, const struct frame *frame, const struct scene *scene)
+{
+  struct picture_options options = options_of();
+  options.edge = 0.0;
+  options.most = 16;
+  return render_with(comm, frame, scene, options);
 }
 
 static void check_errors(const struct frame *frame, const struct scene *scene)
@@ -124,10 +140,12 @@ int main(int argc, char **argv)
   struct frame *frame = mem_alloc(1, sizeof *frame);
   CHECK_TEXT(scene_parse(&scene, "test.yml", text, NULL, 0, &err) == FIRN_OK, err.text);
   fill(frame);
-  const uint64_t alone = render(NULL, frame, scene);
+  const uint64_t alone = render(NULL, frame, scene), paper = render_paper(NULL, frame, scene);
+  CHECK(alone != paper);
   for (int threads = 1; threads <= 2; threads++) {
     world.threads = threads;
     CHECK(render(&world, frame, scene) == alone);
+    CHECK(render_paper(&world, frame, scene) == paper);
   }
   check_errors(frame, scene);
   frame_destroy(&frame);

@@ -132,7 +132,8 @@ static int all_freed(void **state)
 static void test_looks(void **state)
 {
   (void)state;
-  static const char *const keys[] = {"color: [1, 0, 0]", "cover: snow", "measure: true", "pressure_map: true"};
+  static const char *const keys[] = {"color: [1, 0, 0]", "cover: snow", "measure: true",
+                                     "pressure_map: true"};
   for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
     char with[128];
     struct scene_changes *c = NULL;

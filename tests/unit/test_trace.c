@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/vec.h"
 #include "material/look.h"
+#include "render/tone.h"
 #include "render/trace/film.h"
 #include "render/trace/phase.h"
 #include "render/trace/quick.h"
@@ -472,7 +473,8 @@ enum { BLOCK = 24, BLOCKS = BLOCK * BLOCK * BLOCK };
 
 /* A block of packed particles, a unit apart, in a shape-free order of ids, moved by `shift` along x; the
  * voxel is a quarter. Half of them are of another look if `mixed`. */
-static struct volume *make_block(double shift, double budget, bool mixed, double rough, double full)
+static struct volume *make_block_of(double voxel, double shift, double budget, bool mixed, double rough,
+                                    double full)
 {
   float *position = mem_alloc(BLOCKS, 3 * sizeof *position);
   uint64_t *id = mem_alloc(BLOCKS, sizeof *id);
@@ -487,7 +489,7 @@ static struct volume *make_block(double shift, double budget, bool mixed, double
   const struct volume_points points = {
       .count = BLOCKS, .position = position, .same_mass = 400.0, .id = id, .look = mixed ? look : NULL};
   const struct volume_options options = {.voxel = 1.0};
-  const struct volume_grain grain = {.voxel = 0.25,
+  const struct volume_grain grain = {.voxel = voxel,
                                      .kernel = 0.25,
                                      .rest = {400.0, 400.0},
                                      .full = {full, 0.5 * full},
@@ -502,6 +504,11 @@ static struct volume *make_block(double shift, double budget, bool mixed, double
   mem_free(id);
   mem_free(look);
   return volume;
+}
+
+static struct volume *make_block(double shift, double budget, bool mixed, double rough, double full)
+{
+  return make_block_of(0.25, shift, budget, mixed, rough, full);
 }
 
 /* Extinction per metre at a point. */
@@ -558,6 +565,28 @@ static void test_grains_do_not_swim(void **unused)
   }
   volume_destroy(&here);
   volume_destroy(&there);
+}
+
+/* A finer grid shows the same grains: refining does not make lumps of them. */
+static void test_refining_keeps_the_surface(void **unused)
+{
+  (void)unused;
+  struct volume *coarse = make_block_of(0.25, 0.0, 1e9, false, 0.15, 20.0),
+                *fine = make_block_of(0.125, 0.0, 1e9, false, 0.15, 20.0);
+  double gap = 0.0, all[2] = {0.0, 0.0};
+  const int points = 20000;
+  for (int k = 0; k < points; k++) {
+    const double x = -1.5 + 2.5 * uniform((uint64_t)k, 65), y = 2.0 + 20.0 * uniform((uint64_t)k, 66),
+                 z = 2.0 + 20.0 * uniform((uint64_t)k, 67);
+    const double a = extinction_at(coarse, x, y, z) / 20.0, b = extinction_at(fine, x, y, z) / 20.0;
+    gap += fabs(a - b) / points;
+    all[0] += a / points;
+    all[1] += b / points;
+  }
+  assert_true(all[0] > 0.2 && all[0] < 0.9);
+  assert_true(gap < 0.04 && fabs(all[0] - all[1]) < 0.01);
+  volume_destroy(&coarse);
+  volume_destroy(&fine);
 }
 
 /* Memory follows the surface: the inside is one tile. A voxel that takes too much is enlarged. */
@@ -831,6 +860,89 @@ static void test_light_is_metered(void **unused)
   }
 }
 
+/* A wide sun brings the light of a small one, a strong one more of it; a card that faces a low sun is
+ * brighter than one that lies. */
+static void test_size_and_strength_of_the_sun(void **unused)
+{
+  (void)unused;
+  double share[3];
+  for (int k = 0; k < 3; k++) {
+    struct light_options options = {.up = {0, 1, 0},
+                                    .direction = {0.87, 0.5, 0.0},
+                                    .turbidity = 2.0,
+                                    .size = k == 1 ? 5.0 : 0.0,
+                                    .strength = k == 2 ? 3.0 : 0.0};
+    vec_normalize(options.direction);
+    struct light *light = light_create(NULL, &options);
+    const double size = acos(-1.0) * (1.0 - (double)light->sun_cosine * (double)light->sun_cosine);
+    const double level =
+        (double)light->sun_radiance[1] * size * options.direction[1] / acos(-1.0); /* of the card's 1 */
+    share[k] = level / (1.0 - level);
+    assert_true((double)light->facing > 1.2 && (double)light->facing < 2.2);
+    if (k == 1) assert_true(fabs(acos((double)light->sun_cosine) - 2.5 * acos(-1.0) / 180.0) < 1e-4);
+    mem_free(light);
+  }
+  assert_true(fabs(share[1] / share[0] - 1.0) < 0.01);
+  assert_true(fabs(share[2] / share[0] - 3.0) < 0.03);
+}
+
+/* The ground's unevenness turns normals a little, keeps them unit, and is the same each time; other bodies
+ * are even. */
+static void test_texture_of_the_ground(void **unused)
+{
+  (void)unused;
+  struct body bodies[3] = {{.name = "snow", .snow_covered = true}, {.name = "bare"}, {.name = "ball"}};
+  for (int b = 0; b < 3; b++) {
+    bodies[b].shape =
+        (struct shape){.kind = b < 2 ? SHAPE_PLANE : SHAPE_SPHERE, .axis = {0, 1, 0}, .radius = 1.0};
+    memcpy(bodies[b].shape.axes, identity, sizeof identity);
+  }
+  const float colors[3][3] = {{0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}};
+  struct solids solids;
+  solids_create(&solids, bodies, 3, colors, 0.0, 0.0, 1, NULL);
+  double turned = 0.0, mottled = 0.0;
+  for (int b = 0; b < 3; b++)
+    for (int k = 0; k < 500; k++) {
+      const double at[3] = {uniform((uint64_t)k, 70), 0.0, uniform((uint64_t)k, 71)};
+      double normal[3] = {0.0, 1.0, 0.0}, again[3] = {0.0, 1.0, 0.0};
+      float color[3] = {0.5f, 0.5f, 0.5f}, other[3] = {0.5f, 0.5f, 0.5f};
+      solids_texture(&solids, 0, b, 0.1, at, normal, color);
+      solids_texture(&solids, 0, b, 0.1, at, again, other);
+      assert_memory_equal(normal, again, sizeof normal);
+      assert_memory_equal(color, other, sizeof color);
+      assert_true(fabs(vec_norm(normal) - 1.0) < 1e-12 && normal[1] > 0.7);
+      assert_true(b == 0 || normal[1] == 1.0);
+      assert_true(b == 1 || color[0] == 0.5f);
+      if (b == 0) turned += acos(normal[1]) / 500.0;
+      if (b == 1) mottled += fabs((double)color[0] - 0.5) / 500.0;
+    }
+  assert_true(turned > 0.02 && turned < 0.35 && mottled > 0.002 && mottled < 0.05);
+  solids_destroy(&solids);
+}
+
+/* The film's curve keeps order, black and white, and lies below the light in deep shade. */
+static void test_curve_of_a_film(void **unused)
+{
+  (void)unused;
+  float before = -1.0f;
+  for (int k = 0; k <= 1000; k++) {
+    const float x = 0.005f * (float)k, y = tone_film(x, 0.6f);
+    assert_true(y > before && y >= 0.0f && y < 1.0f);
+    assert_true(y <= x);
+    before = y;
+  }
+  assert_true(tone_film(0.0f, 0.6f) == 0.0f && tone_film(0.02f, 0.6f) < 0.011f &&
+              tone_film(5.0f, 0.6f) > 0.99f);
+}
+
+/* Spheres of ice: 0.25 mm at 400 kg/m^3. */
+static void test_extinction_of_grains(void **unused)
+{
+  (void)unused;
+  assert_true(fabs(look_extinction(400.0, 2.5e-4) - looks[LOOK_SNOW].extinction) < 1.0);
+  assert_true(fabs(look_extinction(200.0, 5e-4) - looks[LOOK_SNOW].extinction / 4.0) < 1.0);
+}
+
 /* The sun's light is worth several times the sky's at noon, and less and redder towards evening (Preetham).
  */
 static void test_clear_sky(void **unused)
@@ -887,6 +999,7 @@ int main(void)
       cmocka_unit_test(test_white_furnace),
       cmocka_unit_test(test_surface_is_sharp),
       cmocka_unit_test(test_grains_do_not_swim),
+      cmocka_unit_test(test_refining_keeps_the_surface),
       cmocka_unit_test(test_inside_takes_no_memory),
       cmocka_unit_test(test_furnace_of_grains),
       cmocka_unit_test(test_surface_of_a_pool),
@@ -896,6 +1009,10 @@ int main(void)
       cmocka_unit_test(test_adaptive_stop),
       cmocka_unit_test(test_light_is_metered),
       cmocka_unit_test(test_clear_sky),
+      cmocka_unit_test(test_size_and_strength_of_the_sun),
+      cmocka_unit_test(test_texture_of_the_ground),
+      cmocka_unit_test(test_curve_of_a_film),
+      cmocka_unit_test(test_extinction_of_grains),
       cmocka_unit_test(test_albedo_of_a_colour),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

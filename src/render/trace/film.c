@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/timer.h"
 #include "decomposition/node_block.h"
 #include "render/trace/quick.h"
 
@@ -180,6 +181,12 @@ static void collect(const struct job *job, const struct film_pixel *slots, int s
   }
 }
 
+static void show_progress(int64_t done, int64_t all, double start)
+{
+  const double part = (double)done / (double)all, left = (timer_now() - start) * (1.0 - part) / part;
+  log_progress("%3.0f %% of the picture, %.0f s left", 100.0 * part, left);
+}
+
 struct film *film_render(const struct comm *comm, const struct trace_stage *stage,
                          const struct camera *camera, const struct film_options *o)
 {
@@ -188,12 +195,13 @@ struct film *film_render(const struct comm *comm, const struct trace_stage *stag
   struct node_block *memory = node_block_create(comm, (size_t)tiles * PIXELS * sizeof(struct film_pixel));
   struct film_pixel *slots = memory->bytes;
   int64_t from, to, done = 0;
+  const double start = timer_now();
   node_block_part(memory, tiles, &from, &to);
 #pragma omp parallel for num_threads(comm ? comm->threads : 1) schedule(dynamic)
   for (int64_t slot = from; slot < to; slot++) {
     render_tile(&job, (int)(slot * step % tiles), slots + slot * PIXELS);
 #pragma omp critical(film_progress)
-    log_progress("%3.0f %% of the picture", 100.0 * (double)++done / (double)(to - from));
+    show_progress(++done, to - from, start);
   }
   node_block_gather(memory, tiles, PIXELS * sizeof(struct film_pixel));
   struct film *film = mem_alloc(1, sizeof *film);

@@ -142,7 +142,7 @@ static void fill_sky(struct light *l, const struct light_options *o, const struc
 static void fill_haze(struct light *l, const double level[3])
 {
   const double bright = 0.2126 * level[0] + 0.7152 * level[1] + 0.0722 * level[2];
-  static const double pale[3] = {0.94, 1.0, 1.08};
+  static const double pale[3] = {0.88, 1.0, 1.16};
   for (int row = LIGHT_ROWS / 2; row < LIGHT_ROWS; row++) {
     const double z = (row + 0.5) * 2.0 / LIGHT_ROWS - 1.0, part = 0.85 * exp(-z / 0.15);
     for (int column = 0; column < LIGHT_COLUMNS; column++) {

@@ -25,7 +25,7 @@ struct picture_options {
   struct look own;         /* what `look` may point to: a look of the command line */
   int refine;              /* voxels per two particle spacings (a cell of eight particles) */
   double voxel;            /* m; 0: by refine */
-  double kernel;           /* m, of the sum over particles; 0: their spacing */
+  double kernel;           /* m, of the sum over particles; 0: 1.3 times the gap between them */
   double edge;       /* part of the packed density where matter begins; 0: density as it is, no surface */
   double rough;      /* part that grains have in the surface; negative: as the look says */
   int least, most;   /* samples a pixel */

@@ -26,7 +26,7 @@ enum { GRAINS = 8, PROBES = 4 };
 static const double filled = 0.7; /* mean relative density of a tile that has no cracks */
 static const double lone = 0.6,
                     lonely = 0.4;  /* relative density where a particle begins to be, and is, alone */
-static const double heavier = 3.0; /* mass of a lone particle's grains, relative */
+static const double heavier = 2.5; /* mass of a lone particle's grains, relative */
 
 struct work {
   const struct comm *comm;
