@@ -96,7 +96,8 @@ def whole():
 
 def rest(material, h, walls=False, friction=0.3, end=0.3, **more):
     """A block of 5 x 6 x 5 cells under its weight, free or in a tank that it fills. Large ones swing for longer."""
-    end *= max(1.0, math.sqrt(h / 0.01))
+    if h > 0.02:
+        end *= 1.5 * math.sqrt(h / 0.01)
     bodies = {"floor": floor(friction=friction)}
     if walls:
         bodies.update({name: dict(wall, measure=True) for name, wall in tank([5 * h, 5 * h], friction).items()})

@@ -125,6 +125,7 @@ static const char thrown[] =
     "materials: {snow: {young: 5e4, critical_compression: 1e-2, critical_stretch: 4e-3}}\n"
     "snow:\n"
     "  - sphere: {center: [-0.22, 0.056, 0], radius: 0.05}\n"
+    "    per_cell: 5\n"
     "    volume: estimated\n"
     "    velocity: [9, -3, 0.4]\n"
     "    spin: [3, 0, -20]\n"
