@@ -221,17 +221,49 @@ static char *describe(const struct comm *comm, MPI_Comm node, int cores, const c
   return line;
 }
 
-/* Memories (NUMA nodes) beside this rank's cores; 0 if that is not known. */
-static int count_memories(const struct machine *m)
+/* Memories (NUMA nodes) beside the cores of threads 0 to count - 1, or all cores for 0; for
+ * hwloc_bitmap_free(). */
+static hwloc_nodeset_t memories_of(const struct machine *m, const struct neighbours *g, int threads)
 {
   hwloc_cpuset_t cores = hwloc_bitmap_alloc();
   hwloc_nodeset_t memories = hwloc_bitmap_alloc();
-  for (int k = 0; k < m->count; k++) hwloc_bitmap_or(cores, cores, m->set[k]);
+  for (int k = 0; k < m->count && !threads; k++) hwloc_bitmap_or(cores, cores, m->set[k]);
+  for (int t = 0; t < threads; t++) hwloc_bitmap_or(cores, cores, core_of(m, g, t));
   if (m->count) hwloc_cpuset_to_nodeset(m->topology, cores, memories);
+  hwloc_bitmap_free(cores);
+  return memories;
+}
+
+/* 0 where that is not known. */
+static int count_memories(const struct machine *m)
+{
+  hwloc_nodeset_t memories = memories_of(m, NULL, 0);
   const int count = hwloc_bitmap_weight(memories);
   hwloc_bitmap_free(memories);
-  hwloc_bitmap_free(cores);
   return count > 0 ? count : 0;
+}
+
+/* Collective among the ranks of a node: which memories their pages lie in, if there are several. Linux takes
+ * pages from the memory beside the core that touches them first, and threads touch their own particles. */
+static void log_memories(const struct comm *comm, MPI_Comm node, const struct machine *m,
+                         const struct neighbours *g, bool bound)
+{
+  const int count = m->topology ? hwloc_get_nbobjs_by_type(m->topology, HWLOC_OBJ_NUMANODE) : 0;
+  char mine[64] = "", text[64 * MAP_SHOWN + 256];
+  int local, used = 0;
+  hwloc_nodeset_t memories = memories_of(m, g, bound ? comm->threads : 0);
+  const int start = snprintf(mine, sizeof mine, "rank %d on ", comm->rank);
+  hwloc_bitmap_list_snprintf(mine + start, sizeof mine - (size_t)start, memories);
+  hwloc_bitmap_free(memories);
+  MPI_Comm_size(node, &local);
+  char(*all)[64] = mem_alloc((size_t)local, sizeof *all);
+  MPI_Gather(mine, 64, MPI_CHAR, all, 64, MPI_CHAR, 0, node);
+  for (int k = 0; k < local && k < MAP_SHOWN; k++)
+    used += snprintf(text + used, sizeof text - (size_t)used, "%s %s", k ? "," : ":", all[k]);
+  if (comm->rank == 0 && count > 1)
+    log_info("memory of %d NUMA nodes%s%s%s", count, text, local > MAP_SHOWN ? ", ..." : "",
+             bound ? "" : " (threads may move between them)");
+  mem_free(all);
 }
 
 /* Cores that Slurm gives each task (-c), or INT_MAX. Without an affinity plugin no mask shows them. Slurm may
@@ -271,6 +303,7 @@ char *topology_plan(struct comm *comm, int wanted, enum binding binding)
     name_openmp_cores(machine, comm->threads, names);
   else if (reason && openmp_binds() && machine->count)
     release_threads(machine, comm->threads);
+  log_memories(comm, node, machine, &beside, !reason);
   if (reason && binding == BIND_CORE) log_warn("--bind core: %s", reason);
   char *line = describe(comm, node, machine->node_cores, reason ? reason : "bound", names);
   MPI_Comm_free(&node);

@@ -44,6 +44,14 @@ if [ "$cores" -gt 1 ]; then # 1616 particles are not worth two threads
   says auto.log "^$((cores - 1)) of $cores threads have no work; $((cores - 1)) have too few particles \(a thread needs 4000"
 fi
 
+# A machine with several memories, as hwloc is told: who uses which.
+! grep -q 'NUMA' auto.log || [ "$(lscpu -p=node | grep -v '^#' | sort -u | wc -l)" -gt 1 ] || fail "memories of a machine with one"
+if [ "$cores" -ge 2 ]; then
+  HWLOC_SYNTHETIC='numa:2 core:1 pu:1' HWLOC_THISSYSTEM=1 expect 0 2 numa.log s.yml --output numa --threads 1 --bind core
+  says numa.log '^memory of 2 NUMA nodes: rank 0 on 0, rank 1 on 1$'
+  same auto numa
+fi
+
 # By default two ranks share the cores between them.
 each=$((cores / 2 > 0 ? cores / 2 : 1))
 expect 0 2 share.log s.yml --output share
