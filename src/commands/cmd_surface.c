@@ -39,7 +39,7 @@ static const char usage[] =
     "  --kernel KIND         anisotropic: ellipsoids that follow the neighbours of each particle; or "
     "spheres\n"
     "                        (anisotropic)\n"
-    "  --smooth N            passes of smoothing (2)\n"
+    "  --smooth N            passes of smoothing (4)\n"
     "  --by material         write one file per material, with its name before the suffix\n"
     "  --threads N           threads per rank\n"
     "  --quiet               no progress, no summary\n";
@@ -99,7 +99,7 @@ static int read_options(int argc, char **argv, struct options *o, struct error *
   int code = FIRN_OK, letter;
   int64_t count = 0;
   const char *kernel = "anisotropic", *by = NULL;
-  *o = (struct options){.skin = {.smoothing = 2}};
+  *o = (struct options){.skin = {.smoothing = 4}};
   optind = 0;
   opterr = 0;
   while (!code && (letter = getopt_long(argc, argv, ":o:", known, NULL)) != -1) {
