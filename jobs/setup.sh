@@ -60,6 +60,7 @@ FIRN_PICTURE_NEEDS=(
 )
 FIRN_NIGHTLY_NEEDS=(
   "debootstrap : command debootstrap"
+  "python3-paraview : command pvpython"
   "dpkg-dev : command dpkg-shlibdeps"
   "clang-tidy-14 : command clang-tidy-14"
   "file : command file"

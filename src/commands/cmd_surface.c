@@ -58,7 +58,7 @@ static const struct option_row option_rows[] = {
     {"kernel", "anisotropic|spheres",
      "anisotropic: ellipsoids that follow the neighbours of each particle; or spheres (anisotropic)",
      OPTION_WORD(struct options, kernel)},
-    {"smooth", "N", "passes of smoothing (2)", OPTION_INT(struct options, skin.smoothing, 0, 20)},
+    {"smooth", "N", "passes of smoothing (4)", OPTION_INT(struct options, skin.smoothing, 0, 20)},
     {"by", "material", "write one file per material, with its name before the suffix",
      OPTION_WORD(struct options, by)},
     {"threads", "N", "threads per rank", OPTION_INT(struct options, threads, 1, MAX_THREADS)},
@@ -71,7 +71,7 @@ static const struct option_table known = {"surface", head, option_rows,
 static int read_options(int argc, char **argv, struct options *o, struct error *err)
 {
   struct option_words words;
-  *o = (struct options){.skin = {.smoothing = 2}, .by = -1};
+  *o = (struct options){.skin = {.smoothing = 4}, .by = -1};
   const int code = options_read(&known, argc, argv, o, &words, err);
   o->help = words.help;
   if (code || o->help) return code;

@@ -9,7 +9,7 @@ snow:
   - sphere: {center: [-0.1, 0.06, 0], radius: 0.06}
     velocity: [1, 0, 0]
     material: powder
-  - sphere: {center: [0.1, 0.06, 0], radius: 0.04}
+  - sphere: {center: [0.1, 0.06, 0], radius: 0.05}
     material: packed
 output: {fields: [material]}
 gravity: [0, 0, 0]
@@ -38,14 +38,14 @@ faces=$(sed -n 's/^element face //p;/^end_header/q' one/s_00.ply | head -n 1)
 grep -a -q "NumberOfPolys=\"$faces\"" a.vtp || fail "the VTP has not $faces triangles"
 awk -v h=0.01 '
   /^v / { x[++n] = $2; y[n] = $3; z[n] = $4
-          a = sqrt(($2 + .1) ^ 2 + ($3 - .06) ^ 2 + $4 ^ 2) - .06; b = sqrt(($2 - .1) ^ 2 + ($3 - .06) ^ 2 + $4 ^ 2) - .04
+          a = sqrt(($2 + .1) ^ 2 + ($3 - .06) ^ 2 + $4 ^ 2) - .06; b = sqrt(($2 - .1) ^ 2 + ($3 - .06) ^ 2 + $4 ^ 2) - .05
           d = a < b ? a : b; if (d < 0) d = -d; if (d > worst) worst = d }
   /^f / { for (k = 2; k <= 4; k++) { split($k, p, "/"); v[k] = p[1] }
           for (k = 2; k <= 4; k++) edges[v[k] " " v[k == 4 ? 2 : k + 1]]++
           i = v[2]; j = v[3]; k = v[4]
           sum += (x[i] * (y[j] * z[k] - z[j] * y[k]) + y[i] * (z[j] * x[k] - x[j] * z[k]) + z[i] * (x[j] * y[k] - y[j] * x[k])) / 6 }
   END { for (e in edges) { split(e, p, " "); if (edges[e] != 1 || edges[p[2] " " p[1]] != 1) open++ }
-        exact = 4 / 3 * 3.14159265 * (.06 ^ 3 + .04 ^ 3)
+        exact = 4 / 3 * 3.14159265 * (.06 ^ 3 + .05 ^ 3)
         printf "%d %.4f %.4f\n", open, worst / h, sum / exact - 1 }' a.obj >numbers
 read -r open worst volume <numbers
 [ "$open" -eq 0 ] || fail "$open edges do not belong to two triangles"

@@ -141,7 +141,7 @@ static void a_ball_of_snow_has_the_surface_of_a_sphere(void **state)
     for (int cells = 6; cells <= 10; cells += 4) {
       float *position, *velocity;
       const struct skin_options options = {
-          .spacing = 0.5 * h, .voxel = 0.5 * h, .smoothing = 2, .anisotropic = anisotropic, .threads = 2};
+          .spacing = 0.5 * h, .voxel = 0.5 * h, .smoothing = 4, .anisotropic = anisotropic, .threads = 2};
       const int64_t count = make_ball(cells * h, h, &position, &velocity);
       struct skin *skin = skin_create(position, velocity, count, &options);
       assert_closed(skin->mesh);
