@@ -16,18 +16,38 @@
 
 enum { MOST_SIDE = 1 << 20 };
 
-#define FIRN_GDAL_CALLS(CALL)                                                                                \
-  CALL(GDALAllRegister)                                                                                      \
-  CALL(CPLSetErrorHandler)                                                                                   \
-  CALL(CPLQuietErrorHandler)                                                                                 \
-  CALL(GDALGetSpatialRef) CALL(GDALGetGeoTransform) CALL(OSRIsGeographic) CALL(GDALGetRasterXSize)           \
-      CALL(GDALGetRasterYSize) CALL(GDALGetRasterBand) CALL(GDALRasterIO) CALL(CPLGetLastErrorMsg)           \
-          CALL(GDALGetRasterNoDataValue) CALL(GDALOpenEx) CALL(GDALClose) CALL(OGR_G_GetGeometryCount)       \
-              CALL(OGR_G_GetGeometryRef) CALL(OGR_G_GetPointCount) CALL(OGR_G_GetX) CALL(OGR_G_GetY)         \
-                  CALL(OGR_G_GetGeometryType) CALL(GDALDatasetGetLayerCount) CALL(GDALDatasetGetLayer)       \
-                      CALL(OGR_L_GetSpatialRef) CALL(OGR_L_GetNextFeature) CALL(OGR_F_GetGeometryRef)        \
-                          CALL(OGR_G_GetLinearGeometry) CALL(OGR_G_DestroyGeometry) CALL(OGR_GT_Flatten)     \
-                              CALL(OGR_F_Destroy)
+/* clang-format off */
+#define FIRN_GDAL_CALLS(CALL) \
+  CALL(GDALAllRegister) \
+  CALL(CPLSetErrorHandler) \
+  CALL(CPLQuietErrorHandler) \
+  CALL(GDALGetSpatialRef) \
+  CALL(GDALGetGeoTransform) \
+  CALL(OSRIsGeographic) \
+  CALL(GDALGetRasterXSize) \
+  CALL(GDALGetRasterYSize) \
+  CALL(GDALGetRasterBand) \
+  CALL(GDALRasterIO) \
+  CALL(CPLGetLastErrorMsg) \
+  CALL(GDALGetRasterNoDataValue) \
+  CALL(GDALOpenEx) \
+  CALL(GDALClose) \
+  CALL(OGR_G_GetGeometryCount) \
+  CALL(OGR_G_GetGeometryRef) \
+  CALL(OGR_G_GetPointCount) \
+  CALL(OGR_G_GetX) \
+  CALL(OGR_G_GetY) \
+  CALL(OGR_G_GetGeometryType) \
+  CALL(GDALDatasetGetLayerCount) \
+  CALL(GDALDatasetGetLayer) \
+  CALL(OGR_L_GetSpatialRef) \
+  CALL(OGR_L_GetNextFeature) \
+  CALL(OGR_F_GetGeometryRef) \
+  CALL(OGR_G_GetLinearGeometry) \
+  CALL(OGR_G_DestroyGeometry) \
+  CALL(OGR_GT_Flatten) \
+  CALL(OGR_F_Destroy)
+/* clang-format on */
 
 #define CALL_MEMBER(name) __typeof__(&name) name;
 #define LOAD_CALL(name)                                                                                      \

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "io/particles/particle_file.h"
 #include "io/scene/scene_report.h"
+#include "terrain/release.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -902,6 +903,42 @@ static void check_floating(struct doubts *d)
   }
 }
 
+/* The drag of a ground acts on flow of some cells. */
+static void check_ground(struct doubts *d, const struct body *body)
+{
+  static const double least = 100.0; /* m/s^2 */
+  const double turbulence = body->ground.law.turbulence;
+  if (turbulence > 0.0 && turbulence < least)
+    doubt(d, body->line, "bodies.%s: a turbulence of %g m/s^2 is below all that is in use (%g to 5000)",
+          body->name, turbulence, least);
+}
+
+/* Thinner than two cells, a flow is as thick as its cells. */
+static void check_release(struct doubts *d, const struct snow_source *snow)
+{
+  const double h = d->scene->spacing;
+  if (snow->shape.kind != SHAPE_RELEASE || snow->shape.release->most >= 2.0 * h) return;
+  doubt(
+      d, snow->line,
+      "snow.%s: the release is %.3g m thick, which is %.2g cells; speeds and run-outs will do, but thickness "
+      "and drag need two: lower domain.spacing to %.2g m",
+      snow->name, snow->shape.release->most, snow->shape.release->most / h, 0.5 * snow->shape.release->most);
+}
+
+/* FLIP has a viscosity of its own, which must not hide the material's. */
+static void check_viscosity(struct doubts *d, const struct material *m)
+{
+  const struct scene *s = d->scene;
+  const double viscosity = material_viscosity(m), dt = s->step > 0.0 ? s->step : s->max_step;
+  const double own = (1.0 - s->flip_fraction) * m->density * s->spacing * s->spacing / (3.0 * dt);
+  if (!(viscosity > 0.0) || s->scheme == SCHEME_APIC || own <= viscosity / 5.0) return;
+  doubt(d, 0,
+        "materials.%s: its viscosity is %.3g Pa s, and the transfer adds at least %.3g; use 'transfer: "
+        "{scheme: "
+        "apic}'",
+        m->name, viscosity, own);
+}
+
 int scene_doubts(const struct scene *s, scene_say *say, void *context)
 {
   struct doubts d = {.scene = s, .say = say, .context = context};
@@ -915,7 +952,9 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
   check_materials(&d);
   for (int k = 0; k < s->material_count; k++)
     if (s->materials[k].model == MODEL_WATER) check_depth(&d, &s->materials[k]);
+  for (int k = 0; k < s->material_count; k++) check_viscosity(&d, &s->materials[k]);
   for (int k = 0; k < s->snow_count; k++) check_amount(&d, &s->snow[k]);
+  for (int k = 0; k < s->snow_count; k++) check_release(&d, &s->snow[k]);
   for (int k = 0; k < s->snow_count; k++) check_rolling(&d, &s->snow[k]);
   for (int k = 0; k < s->source_count; k++) check_source(&d, &s->sources[k]);
   check_overlap(&d);
@@ -928,6 +967,7 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
     check_snow_in_body(&d, &s->bodies[k]);
     check_measured(&d, &s->bodies[k]);
     check_drum(&d, &s->bodies[k]);
+    check_ground(&d, &s->bodies[k]);
   }
   for (int k = 0; k < s->probe_count; k++) check_probe(&d, &s->probes[k]);
   check_probe_lines(&d);

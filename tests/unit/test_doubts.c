@@ -391,6 +391,24 @@ static void materials(void **state)
 }
 
 /* A fixed step that is too long for sound, in the snow as the run will weigh it. */
+/* Drag below all that is in use; a viscosity that the transfer hides. */
+static void flows(void **state)
+{
+  (void)state;
+  static const char ground[] =
+      "bodies:\n  floor: {plane: {point: [0, 0, 0], normal: [0, 1, 0]}, turbulence: ";
+  char text[1024];
+  snprintf(text, sizeof text, DOMAIN BALL "%s 20}\n", ground);
+  expect(text, "bodies.floor: a turbulence of 20 m/s^2 is below all that is in use");
+  snprintf(text, sizeof text, DOMAIN BALL "%s 1000}\n", ground);
+  expect_none(text);
+  static const char ice[] = "materials: {ice: {model: von_mises, relaxation_time: 1e-4}}\n";
+  snprintf(text, sizeof text, DOMAIN BALL "%stransfer: {scheme: flip}\n", ice);
+  expect(text, "materials.ice: its viscosity is 3.33 Pa s, and the transfer adds at least");
+  snprintf(text, sizeof text, DOMAIN BALL "%stransfer: {scheme: apic}\n", ice);
+  expect_none(text);
+}
+
 static void fixed_steps(void **state)
 {
   (void)state;
@@ -474,6 +492,7 @@ int main(void)
       cmocka_unit_test(bodies_out_of_reach),
       cmocka_unit_test(centimetres),
       cmocka_unit_test(materials),
+      cmocka_unit_test(flows),
       cmocka_unit_test(fixed_steps),
       cmocka_unit_test(many),
       cmocka_unit_test(heat),
