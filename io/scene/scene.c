@@ -5,8 +5,8 @@
 #include "io/scene/scene.h"
 
 #include "base/memory.h"
-#include "bodies/air.h"
 #include "base/vec.h"
+#include "bodies/air.h"
 #include "io/assets/assets.h"
 #include "io/scene/scene_read.h"
 

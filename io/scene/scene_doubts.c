@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "bodies/body_contact.h"
 #include "io/particles/particle_file.h"
 #include "io/scene/scene_report.h"
 #include "terrain/release.h"
@@ -522,6 +523,32 @@ static double find_thickness(const struct doubts *d, const struct shape *shape)
   return thin;
 }
 
+/* Bodies that start inside each other are pushed out slowly. */
+static void check_meeting(struct doubts *d, int which)
+{
+  const struct scene *s = d->scene;
+  struct body_pose pose, other;
+  struct balls balls = {0};
+  if (!s->bodies[which].free) return;
+  balls_create(&balls, &s->bodies[which], s->spacing);
+  body_pose_at(&s->bodies[which], s->bodies[which].start, &pose);
+  for (int b = 0; b < s->body_count; b++) {
+    double deepest = 0.0;
+    body_pose_at(&s->bodies[b], s->bodies[which].start, &other);
+    if (b == which || other.shape.kind == SHAPE_NONE) continue;
+    for (int64_t k = 0; k < balls.count; k++) {
+      double x[3];
+      vec_axpy(pose.origin, 1.0, balls.ball[k].place, x);
+      deepest = fmax(deepest, balls.ball[k].radius - shape_distance(&other.shape, x, NULL));
+    }
+    if (deepest > 0.1 * s->spacing)
+      doubt(d, s->bodies[which].line,
+            "bodies.%s: it starts %.2g m inside '%s', which pushes it out at up to 0.5 m/s; move one of them",
+            s->bodies[which].name, deepest, s->bodies[b].name);
+  }
+  balls_free(&balls);
+}
+
 static void check_thickness(struct doubts *d, const struct body *body)
 {
   const double h = d->scene->spacing;
@@ -965,6 +992,7 @@ int scene_doubts(const struct scene *s, scene_say *say, void *context)
     check_scale(&d, &s->bodies[k]);
     check_thickness(&d, &s->bodies[k]);
     check_snow_in_body(&d, &s->bodies[k]);
+    check_meeting(&d, k);
     check_measured(&d, &s->bodies[k]);
     check_drum(&d, &s->bodies[k]);
     check_ground(&d, &s->bodies[k]);

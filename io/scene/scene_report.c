@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
+#include "bodies/free_body.h"
 #include "decomposition/node_memory.h"
 #include "io/scene/window.h"
 
@@ -333,6 +334,21 @@ static void print_steps(FILE *file, const struct scene *s, const struct scene_es
                           : "");
 }
 
+/* What free bodies weigh, and how they resist a turn. */
+static void print_free(const struct scene *s, FILE *file)
+{
+  for (int k = 0; k < s->body_count; k++) {
+    const struct free_body *free = s->bodies[k].free;
+    if (!free) continue;
+    fprintf(file,
+            "  free body  %s: %.4g kg, centre of mass (%.4g, %.4g, %.4g) m, moments of inertia %.3g, %.3g, "
+            "%.3g kg "
+            "m^2\n",
+            s->bodies[k].name, free->mass, free->center[0], free->center[1], free->center[2], free->moment[0],
+            free->moment[1], free->moment[2]);
+  }
+}
+
 void scene_report(const struct scene *s, const struct scene_estimate *found, int64_t rows, int ranks,
                   FILE *file)
 {
@@ -346,6 +362,7 @@ void scene_report(const struct scene *s, const struct scene_estimate *found, int
           rows ? ", without those of files" : "");
   fprintf(file, "  memory     about %.1f MiB per rank on %d rank%s\n", e.bytes / 1048576.0, ranks,
           ranks == 1 ? "" : "s");
+  print_free(s, file);
   fprintf(file, "  step limits at the start\n");
   print_limit(file, "advection", e.advection, "");
   print_limit(file, "gravity", e.gravity, "");

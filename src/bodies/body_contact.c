@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { RIM = 16, MOST_SWEEPS = 200 };
+static const double on_surface = 0.05; /* cells from the surface within which a point counts as on it */
 
 /* --- balls --- */
 
@@ -86,6 +87,8 @@ static void add_lattice(struct balls *balls, const struct body *body, double spa
   const double distance = shape_distance(s, x, n);
   if (!(fabs(distance) < spacing)) return;
   vec_axpy(x, -distance, n, x);
+  /* Where the distance is only a bound, the point is not on the surface. */
+  if (fabs(shape_distance(s, x, NULL)) > on_surface * spacing) return;
   vec_sub(x, s->center, x);
   add_ball(balls, body, x, 0.0);
 }
@@ -167,6 +170,31 @@ static void aim(const struct solid *solids, struct body_touching *c, double spac
     c->target = fmax(c->target, -fmax(i->bounce, j->bounce) * approach);
 }
 
+/* Distance and normal of a body's surface at x. Distances to shapes made of parts may be too small, so a ball
+ * would touch what is not there: then a point of the surface is found that is, and its distance taken. False:
+ * none was found. */
+static bool find_surface(const struct shape *shape, const double x[3], double spacing, double *distance,
+                         double n[3])
+{
+  enum { MOST = 32 };
+  const double near = on_surface * spacing;
+  double p[3] = {x[0], x[1], x[2]}, left, away[3], toward[3];
+  *distance = left = shape_distance(shape, x, n);
+  if (*distance <= 0.0) return true;
+  memcpy(toward, n, sizeof toward);
+  for (int k = 0; k < MOST; k++) {
+    vec_axpy(p, -left, toward, p);
+    left = shape_distance(shape, p, toward);
+    if (fabs(left) > near) continue;
+    if (k == 0) return true; /* the distance was right */
+    vec_sub(x, p, away);
+    *distance = vec_normalize(away);
+    memcpy(n, away, sizeof away);
+    return true;
+  }
+  return false;
+}
+
 static void find_balls(struct touchings *t, const struct solid *solids, const struct balls *balls, int i,
                        int j, double spacing, double dt, const double gravity[3])
 {
@@ -183,7 +211,9 @@ static void find_balls(struct touchings *t, const struct solid *solids, const st
     for (int d = 0; d < 3; d++) x[d] = of->origin[d] + vec_dot(of->turn + 3 * d, ball->place);
     shape_range(&against->shape, x, ball->radius, &least, &most);
     if (least >= spacing) continue;
-    c.gap = shape_distance(&against->shape, x, c.normal) - ball->radius;
+    double distance;
+    if (!find_surface(&against->shape, x, spacing, &distance, c.normal)) continue;
+    c.gap = distance - ball->radius;
     if (!(c.gap < spacing)) continue;
     vec_axpy(x, -ball->radius, c.normal, c.at);
     aim(solids, &c, spacing, dt, gravity);

@@ -230,6 +230,29 @@ probes() {
   [ "$count" -eq 0 ] || { draw 4 && output+=", probes_every: $((r + 1))"; }
 }
 
+# Free bodies and wind, by random numbers of their own: what else is in a scene does not depend on them. $free: there is a free body.
+loose_things() { # NUMBER
+  local kept=$state velocity spin density
+  state=$(($1 * 104729 + 71)) free=''
+  draw 2 && draw 2
+  if [ "$r" = 1 ] && [ $heated = 0 ] && [[ ${lines[0]} != *gap* && ${lines[0]} != *whole* && ${lines[0]} != *pipelined* ]]; then
+    vector -2000 2000 && velocity=$r
+    vector -30000 30000 && spin=$r
+    choose 60 400 3000 && density=$r
+    free=1
+    turn
+    choose "{sphere: {center: [0, 0.09, 0], radius: 0.022}, bounce: 0.5" "{box: {center: [0, 0.09, 0], size: [0.05, 0.03, 0.04], $r}" \
+      "{capsule: {from: [-0.02, 0.09, 0], to: [0.03, 0.1, 0], radius: 0.015}, sticky: true" \
+      "{difference: [{sphere: {center: [0, 0.09, 0], radius: 0.03}}, {box: {center: [0.02, 0.09, 0], size: [0.03, 0.02, 0.07]}}], lock: [turn_x]" &&
+      lines+=("  rock: $r, density: $density, velocity: $velocity, spin: $spin}")
+    choose '' ', lock: [z]' ', spring: {anchor: [0, 0.1, 0], stiffness: 30, length: 0.05, rope: true}' ', push: {force: [0.4, 0, 0], end: 0.004}'
+    lines+=("  stone: {sphere: {center: [0.06, 0.1, 0.01], radius: 0.02}, mass: 0.02, velocity: [-4, -2, 0], rub: 0.6$r}")
+  fi
+  choose '' '' 'wind: [9, 0, 2], profile: log, above: floor, height: 0.5' 'wind: [-6, 1, 0], gusts: {keys: [{time: 0, factor: 1}, {time: 0.004, factor: 2}]}'
+  [ $heated = 1 ] || [ -z "$r" ] || air=("air: {$r}")
+  state=$kept
+}
+
 scene() { # NUMBER > s.yml
   state=$(($1 * 7919 + 17))
   draw 2 && draw 2
@@ -264,12 +287,15 @@ scene() { # NUMBER > s.yml
     body "b$k"
     lines+=("$r")
   done
+  local free='' air=()
+  loose_things "$1"
   [ -z "$window" ] || lines+=("  leader: {sphere: {center: [-0.08, 0.3, 0], radius: 0.01}, velocity: [6, 0, 0]}"
     "window: {follow: leader, axis: x, ahead: 0.1, behind: 0.08}")
+  lines+=("${air[@]}")
   [ $heated = 0 ] || { heat && lines+=("heat: $r"); }
   draw 2 && [ "$r" -eq 0 ] || output=', budget: true'
   choose '' '' ', writer: direct' ', writer: parallel_hdf5' && output+=$r
-  draw 8 && [ "$r" -ne 0 ] || { [ -n "$window" ] || { axis=z && copies=', copies: 2'; }; }
+  draw 8 && [ "$r" -ne 0 ] || { [ -n "$window$free" ] || { axis=z && copies=', copies: 2'; }; }
   [ -n "$copies" ] || streams
   probes
   # Some dozens of steps, of which explicit schemes take more.
@@ -313,7 +339,7 @@ permitted_edits() {
     case $r in
       budget)
         if grep -q 'budget: true' s.yml; then
-          silent+='|^(lost|energy)_|^work_bodies$'
+          silent+='|^(lost|energy)_|^work_(bodies|push|air)$'
           lines=("${lines[@]/budget: true/budget: false}")
         else
           lines=("${lines[@]/precision: f64/precision: f64, budget: true}")

@@ -178,9 +178,10 @@ static void grains_in_air(void **state)
 {
   (void)state;
   struct run run;
-  run_start(&run, "domain: {lower: [-1, -4, -1], cells: [40, 100, 40], spacing: 0.05}\n"
-                  "time: {end: 3, step: 1e-3}\nintegrator: {scheme: explicit}\n"
-                  "snow: [{box: {center: [0, 0.5, 0], size: [0.025, 0.025, 0.025]}, per_cell: 8}]\nair: {}\n");
+  run_start(&run,
+            "domain: {lower: [-1, -4, -1], cells: [40, 100, 40], spacing: 0.05}\n"
+            "time: {end: 3, step: 1e-3}\nintegrator: {scheme: explicit}\n"
+            "snow: [{box: {center: [0, 0.5, 0], size: [0.025, 0.025, 0.025]}, per_cell: 8}]\nair: {}\n");
   for (int n = 0; n < 1500; n++) run_advance(&run, 1e-3);
   const double fall = -run.sim->p->v[1][0];
   run_end(&run);

@@ -193,6 +193,48 @@ static void locks_hold(void **state)
   assert_true(fabs(now.center[0] - 3.0) < 1e-12 && now.center[1] == 0.0);
 }
 
+/* Outside of shapes made of parts the distance is a bound: a ball above the mouth of a tray touches nothing,
+ * and one on its floor or at its wall does. */
+static void balls_touch_real_surfaces(void **state)
+{
+  (void)state;
+  static const double heights[3] = {0.3, 0.074, 0.15}, sides[3] = {0.0, 0.0, 0.176},
+                      down[3] = {0.0, -9.81, 0.0};
+  for (int k = 0; k < 3; k++) {
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "sphere: {center: [%g, %g, 0], radius: 0.075}, density: 500},\n  tray: {difference: [{box: {lower: "
+        "[-0.3, -0.05, -0.3], upper: [0.3, 0.25, 0.3]}}, {box: {lower: [-0.25, 0, -0.25], upper: [0.25, 0.3, "
+        "0.25]}}], density: 1}, c: {sphere: {center: [0.7, -0.7, 0.7], radius: 0.1}",
+        sides[k], heights[k]);
+    struct scene *scene = parse(text);
+    struct body_pose pose[2];
+    struct balls balls[2] = {{0}, {0}};
+    struct touchings touchings = {0};
+    struct solid solids[2];
+    memset(solids, 0, sizeof solids);
+    for (int b = 0; b < 2; b++) {
+      body_pose_at(&scene->bodies[b], 0.0, &pose[b]);
+      balls_create(&balls[b], &scene->bodies[b], scene->spacing);
+      solids[b].pose = &pose[b];
+    }
+    solids[0].free = true;
+    touchings_find(&touchings, solids, balls, 2, 0.025, 5e-4, down);
+    double least = 1.0;
+    for (int32_t t = 0; t < touchings.count; t++) least = fmin(least, touchings.touching[t].gap);
+    print_message("ball at %g, %g in a tray: %d contacts, nearest %.4f m\n", sides[k], heights[k],
+                  touchings.count, least);
+    if (k == 0)
+      assert_int_equal(touchings.count, 0);
+    else
+      assert_true(touchings.count > 0 && fabs(least + 0.001) < 5e-4);
+    for (int b = 0; b < 2; b++) balls_free(&balls[b]);
+    mem_free(touchings.touching);
+    scene_destroy(&scene);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -201,6 +243,7 @@ int main(void)
       cmocka_unit_test(flight_does_not_drift),
       cmocka_unit_test(springs_are_implicit),
       cmocka_unit_test(locks_hold),
+      cmocka_unit_test(balls_touch_real_surfaces),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
