@@ -95,7 +95,7 @@ void solids_texture(const struct solids *s, int moment, int body, double size, c
                     double normal[3], float color[3])
 {
   enum { OCTAVES = 6 };
-  static const double slope = 0.05, step = 0.01, patches = 0.08;
+  static const double slope = 0.03, step = 0.01, patches = 0.08;
   const struct shape *shape = &s->pose[moment * s->count + body].shape;
   double x[3], here;
   if (shape->kind != SHAPE_PLANE) return;
