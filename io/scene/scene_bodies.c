@@ -262,8 +262,8 @@ void scene_read_bodies(struct reader *r, const struct yaml_item *root, struct sc
 {
 #define BODY_KEYS                                                                                            \
   SCENE_SHAPE_KEYS, SCENE_GROUND_KEYS, "friction", "sticky", "sticky_above", "velocity", "spin", "motion",   \
-      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color", "cover", \
-      "density", "mass", "mass_center", "inertia", "lock", "push", "spring", "rub", "bounce", NULL
+      "pivot", "start", "end", "temperature", "liquid_friction", "measure", "pressure_map", "color",         \
+      "cover", "density", "mass", "mass_center", "inertia", "lock", "push", "spring", "rub", "bounce", NULL
   static const char *const map_keys[] = {BODY_KEYS}, *const list_keys[] = {"name", BODY_KEYS};
   const struct yaml_item *all = reader_get(r, root, "bodies");
   if (all && all->kind == YAML_SCALAR)

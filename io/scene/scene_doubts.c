@@ -748,14 +748,13 @@ static void check_measured(struct doubts *d, const struct body *body)
   scene_step_limits(s, &e);
   const double crossed = e.step * s->cfl_sound / e.sound;
   if (crossed > 0.5)
-    doubt(
-        d, body->line,
-        "bodies.%s: in a step of %.2g s sound crosses %.2g cells, so the peak of an impact is too low%s. "
-        "Set time.max_step to %.1g or less, or the explicit scheme (docs/accuracy.md)",
-        body->name, e.step, crossed,
-        body_rubs(body) && !s->whole_friction ? ", and if it is slanting, its friction by up to 30 %"
-                                              : "; impulses are right",
-        e.step / (4.0 * crossed));
+    doubt(d, body->line,
+          "bodies.%s: in a step of %.2g s sound crosses %.2g cells, so the peak of an impact is too low%s. "
+          "Set time.max_step to %.1g or less, or the explicit scheme (docs/accuracy.md)",
+          body->name, e.step, crossed,
+          body_rubs(body) && !s->whole_friction ? ", and if it is slanting, its friction by up to 30 %"
+                                                : "; impulses are right",
+          e.step / (4.0 * crossed));
 }
 
 /* Friction before the solve is in proportion to elastic forces that the solve then takes back. */

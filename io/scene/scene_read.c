@@ -355,11 +355,10 @@ static void read_name(struct reader *r, const struct yaml_item *root, struct sce
 
 void scene_read(struct reader *r, struct scene *s)
 {
-  static const char *const keys[] = {"name",     "domain",     "gravity", "time",    "integrator",
-                                     "transfer", "materials",  "snow",    "bodies",  "output",
-                                     "camera",   "checkpoint", "window",  "sun",     "probes",
-                                     "sources",  "sinks",      "heat",    "terrain", "air",
-                                     NULL};
+  static const char *const keys[] = {"name",      "domain", "gravity", "time",    "integrator", "transfer",
+                                     "materials", "snow",   "bodies",  "output",  "camera",     "checkpoint",
+                                     "window",    "sun",    "probes",  "sources", "sinks",      "heat",
+                                     "terrain",   "air",    NULL};
   static const double down[3] = {0.0, -9.81, 0.0};
   const struct yaml_item *root = r->yaml->root;
   reader_check_keys(r, root, keys);

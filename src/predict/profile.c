@@ -308,8 +308,8 @@ struct profile *profile_of_scene(const struct scene *scene, double refine)
   }
   add_up(s.profile);
   if (scene->copies == 1) return s.profile;
-  struct profile *all =
-      profile_repeat(s.profile, scene->copies, (int32_t)llround((double)scene->copy_cells * refine / BLOCK_X));
+  struct profile *all = profile_repeat(s.profile, scene->copies,
+                                       (int32_t)llround((double)scene->copy_cells * refine / BLOCK_X));
   profile_destroy(&s.profile);
   return all;
 }

@@ -35,11 +35,11 @@ void run_log_idle(const struct run *run)
                      "; %lld have too few particles (a thread needs %d: use fewer cores, or give --threads)",
                      (long long)n[LACK_PARTICLES], (int)run->comm.thread_least);
   if (n[LACK_BLOCKS] > 0)
-    used +=
-        snprintf(text + used, sizeof text - (size_t)used,
-                 "; %lld have no blocks (a thread needs at least one of %d x %d x %d cells: use fewer threads, "
-                 "or smaller cells)",
-                 (long long)n[LACK_BLOCKS], BLOCK_X, BLOCK_Y, BLOCK_Z);
+    used += snprintf(
+        text + used, sizeof text - (size_t)used,
+        "; %lld have no blocks (a thread needs at least one of %d x %d x %d cells: use fewer threads, "
+        "or smaller cells)",
+        (long long)n[LACK_BLOCKS], BLOCK_X, BLOCK_Y, BLOCK_Z);
   if (n[LACK_SNOW] > 0)
     snprintf(text + used, sizeof text - (size_t)used, "; %lld are on ranks without snow (use fewer ranks)",
              (long long)n[LACK_SNOW]);

@@ -79,8 +79,8 @@ static void add_to(struct spread *spread, double value)
   if (value > spread->most) spread->most = value;
 }
 
-/* Counted work of this rank's busiest thread over the mean of all, those without work among them. Threads take
- * blocks as they come, so the busiest has the mean, or the largest block if that is more. */
+/* Counted work of this rank's busiest thread over the mean of all, those without work among them. Threads
+ * take blocks as they come, so the busiest has the mean, or the largest block if that is more. */
 static double thread_imbalance(const struct sim *sim)
 {
   const struct grid *g = sim->mesh.grid;

@@ -57,7 +57,8 @@ static void measure_layers(const struct sim *sim, struct layer_work *work)
   for (int32_t k = 0; k < held; k++)
     work->beyond[g->first + k] = cost.brick * (g->layer_brick[k + 1] - g->layer_brick[k]);
   for (int32_t k = 0; k < g->layers; k++)
-    work->weight[g->first + k] = sim_blocks_work(sim, g->layer_block[k], g->layer_block[k + 1]) + work->beyond[g->first + k];
+    work->weight[g->first + k] =
+        sim_blocks_work(sim, g->layer_block[k], g->layer_block[k + 1]) + work->beyond[g->first + k];
   comm_sum_i64(&sim->comm, work->weight, 2 * layers + 1);
 }
 

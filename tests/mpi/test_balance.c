@@ -38,7 +38,8 @@ static struct layers gather_layers(const struct sim *sim)
   struct layers p = {count, mem_alloc((size_t)count, sizeof(int64_t)),
                      mem_alloc((size_t)count + 1, sizeof(int64_t))};
   int64_t nodes = sim_work(sim);
-  for (int32_t k = 0; k < g->layers; k++) nodes -= p.blocks[g->first + k] = sim_blocks_work(sim, g->layer_block[k], g->layer_block[k + 1]);
+  for (int32_t k = 0; k < g->layers; k++)
+    nodes -= p.blocks[g->first + k] = sim_blocks_work(sim, g->layer_block[k], g->layer_block[k + 1]);
   const int64_t brick = g->brick_count ? nodes / g->brick_count : 0;
   CHECK(brick * g->brick_count == nodes);
   const bool last = sim->comm.rank == sim->mesh.slabs->count - 1;

@@ -113,10 +113,11 @@ static void test_profile(const char *text)
 /* Copies that meet are what a bar twice as long is: the layer between them holds bricks, which are sent. */
 static void test_copies(void)
 {
-  static const char *const single = "domain: {lower: [-0.1, -0.1, -0.1], cells: [44, 24, 20], spacing: 0.02}\n"
-                                    "time: {end: 1, step: 1e-4}\n"
-                                    "snow:\n"
-                                    "  - {box: {lower: [0, 0, 0], upper: [0.64, 0.26, 0.2]}, per_cell: 8}\n";
+  static const char *const single =
+      "domain: {lower: [-0.1, -0.1, -0.1], cells: [44, 24, 20], spacing: 0.02}\n"
+      "time: {end: 1, step: 1e-4}\n"
+      "snow:\n"
+      "  - {box: {lower: [0, 0, 0], upper: [0.64, 0.26, 0.2]}, per_cell: 8}\n";
   static const char *const two = "domain: {lower: [-0.1, -0.1, -0.1], cells: [44, 24, 20], spacing: 0.02, "
                                  "copies: 2, copy_cells: 32}\n"
                                  "time: {end: 1, step: 1e-4}\n"
