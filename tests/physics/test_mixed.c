@@ -57,15 +57,21 @@ static void product(struct sim *sim, double flight, bool diagonal)
   static const enum node_field fields[2] = {NODE_MOMENTUM, NODE_VELOCITY};
   struct grid *g = sim->mesh.grid;
   struct hessian_arguments arguments = {&sim->transfer, NODE_RESIDUAL, NODE_A_RESIDUAL, NULL, diagonal};
-  const enum node_field out = NODE_A_RESIDUAL;
   crew_begin(&sim->crew);
   sim_scatter(sim, sim->kernels->p2g, &sim->transfer, sim->kernels->layout, fields,
               transfer_is_fused(&sim->transfer) ? 1 : 2);
   grid_clear(g, NODE_RESIDUAL);
   for (int64_t k = 0; k < (int64_t)g->tile_count * TILE_DOUBLES; k++)
     if (k % 4) g->node[NODE_RESIDUAL][k] = flight + rng_uniform(7, (uint64_t)k, 0) - 0.5;
-  sim_scatter(sim, sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian, &arguments,
-              sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout, &out, 1);
+  const struct block_sum sum = {.set = &g->blocks,
+                                .kernel =
+                                    sim->transfer.mixed ? sim->kernels->hessian_mixed : sim->kernels->hessian,
+                                .arguments = &arguments,
+                                .layout = sim->transfer.mixed ? PART_SHEETS : sim->kernels->layout,
+                                .fields = 1,
+                                .field = {NODE_A_RESIDUAL},
+                                .vector = !diagonal};
+  sim_sum(sim, &sum, 1);
 }
 
 /* The largest difference of the diagonals that ride along with both products, of the largest. */
