@@ -109,7 +109,7 @@ steps=$(submit steps.log -N 1 -n 1 -- "${endless[@]}" --output steps)
 mapfile -t links < <(sed -n 's/^job \([0-9]*\) is.*/\1/p' links.out)
 stepping() { # LOG: it runs; of a job that was requeued, its second start
   [ "$1" != again.log ] || grep -q '^continuing from ' "$1" || return 1
-  [ "$(tac "$1" | grep -m 1 -n -E '^(going on|frame) ' | cut -d: -f2- | cut -c 1-5)" = frame ]
+  [ "$(tac "$1" | grep -m 1 -n -E '^(continuing|frame) ' | cut -d: -f2- | cut -c 1-5)" = frame ]
 }
 for run in by_srun by_mpirun array again steps links; do
   cluster_wait 200 stepping $run.log || { fail "the job to be cancelled does not run: $run" && show $run.log; }
