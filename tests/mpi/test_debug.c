@@ -16,9 +16,9 @@
 static struct comm world;
 static jmp_buf back;
 
-static const char scene_text[] = "domain: {cells: [24, 8, 8], spacing: 0.01}\n"
+static const char scene_text[] = "domain: {cells: [32, 8, 8], spacing: 0.01}\n"
                                  "time: {end: 1, frame_rate: 200}\n"
-                                 "snow: [{box: {lower: [0.02, 0.02, 0.02], upper: [0.22, 0.06, 0.06]}}]\n";
+                                 "snow: [{box: {lower: [0.02, 0.02, 0.02], upper: [0.3, 0.06, 0.06]}}]\n";
 
 /* firn_fatal() calls it instead of ending the job. */
 static void come_back(int code)
