@@ -31,8 +31,8 @@ map_says one.log ', 1 thread each, bound: rank 0 to [0-9]'
 same auto one
 
 # Threads without work are told of in one line, with the reason; with work for all there is none.
-expect 0 1 idle.log s.yml --output idle --threads 60
-says idle.log '^[0-9]+ of 60 threads have no work; [0-9]+ for want of blocks \(a thread takes at least one of 4 x 4 x 8 cells'
+expect 0 1 idle.log s.yml --output idle --threads 14
+says idle.log '^[0-9]+ of 14 threads have no work; [0-9]+ for want of blocks \(a thread takes at least one of 4 x 4 x 8 cells'
 [ "$(grep -c 'have no work' idle.log)" -eq 1 ] || { fail "not one line" && show idle.log; }
 ! grep -q 'have no work' one.log || { fail "one thread has work" && show one.log; }
 if [ "$cores" -gt 1 ]; then # 1616 particles are not worth two threads
