@@ -145,12 +145,14 @@ ALWAYS_INLINE void turn_tile(float *to, const double *tile, int count, quads bas
 
 /* As block_load(), relative to a node in the middle of the first cell's. It must be in the middle along all
  * axes: particles give such a node a good part of their mass. A node at the edge may have next to none and a
- * value of 1e8, beside which single precision loses all digits of the others. */
+ * value of 1e8, beside which single precision loses all digits of the others. Rows along y are gathered four
+ * nodes wide, with a weight of 0 beyond the quadratic kernel's three: that node must be a number too. */
 static void single_load_block(struct single_nodes *nodes, const struct grid *g, int32_t block,
                               const double *field)
 {
   static const double none[TILE_DOUBLES] __attribute__((aligned(64)));
   const struct block_extent e = block_extent(g, &g->blocks, g->cell_key, block);
+  const int high = e.high[1] + MAX_SUPPORT - g->geometry.support;
   const uint64_t cell = g->cell_key[g->blocks.first[block]];
   const int middle[3] = {grid_place_x(cell) + 1, grid_place_y(cell) + 1, grid_place_z(cell) + 1};
   const double *tile[4];
@@ -159,7 +161,7 @@ static void single_load_block(struct single_nodes *nodes, const struct grid *g, 
                                   (middle[1] % BLOCK_Y * TILE_Z + middle[2] % BLOCK_Z) * 4);
   for (int x = e.low[0]; x < e.high[0]; x++) {
     block_tiles(&g->blocks, block, x, field, tile);
-    for (int half = 0; half < 2 && half * BLOCK_Y < e.high[1]; half++) {
+    for (int half = 0; half < 2 && half * BLOCK_Y < high; half++) {
       float *to = nodes->node[0][x][0] + half * BLOCK_Y;
       turn_tile(to, tile[2 * half] ? tile[2 * half] : none, TILE_Z, base);
       turn_tile(to + TILE_Z * SHEET_ROW, tile[2 * half + 1] ? tile[2 * half + 1] : none, ROW_NODES - TILE_Z,

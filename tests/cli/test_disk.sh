@@ -56,7 +56,7 @@ if mount -t tmpfs -o size=6m tmpfs small 2>mount.log; then
   compgen -G 'small/out/checkpoints/checkpoint_*.h5' >/dev/null || fail "the last good checkpoint is gone"
   mount -o remount,size=64m small
   expect 0 3 well.log "${arguments[@]}" --output small/out --restart auto
-  says well.log 'going on from'
+  says well.log 'continuing from'
   same ref small/out
   # Space comes back before the last try: the run goes on as if nothing had been.
   rm -rf small/out

@@ -161,7 +161,7 @@ for scheduler in pbs flux; do
   : >second
   begin $scheduler 2 second.log
   finish_job 2
-  says second.log '^going on from '
+  says second.log '^continuing from '
   says second.log "^firn.$scheduler: done"
   [ "$(state 3)" = F ] || fail "$scheduler: the third job of the chain stays in the queue"
   same ref "chain_$scheduler"
