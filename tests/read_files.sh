@@ -3,6 +3,7 @@
 # The compiler reads every file as the build in a folder would, warnings are errors, and makes nothing of it: a fraction of the time.
 read_files() { # FOLDER
   local commands count
+  cmake --build "$1" --target firn_page >/dev/null || return 1 # a file that the build makes
   # One command a line, out of its quotes.
   commands=$(sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' "$1/compile_commands.json" | sed 's/\\\(.\)/\1/g')
   count=$(wc -l <<<"$commands")

@@ -537,9 +537,10 @@ static void check_meeting(struct doubts *d, int which)
     body_pose_at(&s->bodies[b], s->bodies[which].start, &other);
     if (b == which || other.shape.kind == SHAPE_NONE) continue;
     for (int64_t k = 0; k < balls.count; k++) {
-      double x[3];
+      double x[3], n[3], distance;
       vec_axpy(pose.origin, 1.0, balls.ball[k].place, x);
-      deepest = fmax(deepest, balls.ball[k].radius - shape_distance(&other.shape, x, NULL));
+      if (touching_distance(&other.shape, x, s->spacing, &distance, n))
+        deepest = fmax(deepest, balls.ball[k].radius - distance);
     }
     if (deepest > 0.1 * s->spacing)
       doubt(d, s->bodies[which].line,

@@ -281,7 +281,7 @@ static void read_transfer(struct reader *r, const struct yaml_item *root, struct
   static const char *const kernels[] = {"cubic", "quadratic", NULL};  /* enum scene_kernel */
   static const char *const forces[] = {"mpm", "mls", NULL};           /* enum scene_force */
   const struct yaml_item *map = reader_open(r, root, "transfer", keys);
-  const int scheme = reader_choice(r, map, "scheme", usual_scheme(root, map), schemes);
+  const int scheme = reader_choice(r, map, "scheme", (int)usual_scheme(root, map), schemes);
   s->scheme = scheme == PIC ? SCHEME_FLIP : (enum scene_scheme)scheme;
   s->kernel = (enum scene_kernel)reader_choice(r, map, "kernel", KERNEL_CUBIC, kernels);
   s->force = (enum scene_force)reader_choice(r, map, "force", FORCE_MPM, forces);

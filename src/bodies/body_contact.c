@@ -170,11 +170,8 @@ static void aim(const struct solid *solids, struct body_touching *c, double spac
     c->target = fmax(c->target, -fmax(i->bounce, j->bounce) * approach);
 }
 
-/* Distance and normal of a body's surface at x. Distances to shapes made of parts may be too small, so a ball
- * would touch what is not there: then a point of the surface is found that is, and its distance taken. False:
- * none was found. */
-static bool find_surface(const struct shape *shape, const double x[3], double spacing, double *distance,
-                         double n[3])
+bool touching_distance(const struct shape *shape, const double x[3], double spacing, double *distance,
+                       double n[3])
 {
   enum { MOST = 32 };
   const double near = on_surface * spacing;
@@ -212,7 +209,7 @@ static void find_balls(struct touchings *t, const struct solid *solids, const st
     shape_range(&against->shape, x, ball->radius, &least, &most);
     if (least >= spacing) continue;
     double distance;
-    if (!find_surface(&against->shape, x, spacing, &distance, c.normal)) continue;
+    if (!touching_distance(&against->shape, x, spacing, &distance, c.normal)) continue;
     c.gap = distance - ball->radius;
     if (!(c.gap < spacing)) continue;
     vec_axpy(x, -ball->radius, c.normal, c.at);

@@ -53,6 +53,12 @@ void touchings_find(struct touchings *touchings, const struct solid *solids, con
  * `given` gets the change. Returns the sweeps. */
 int touchings_sweep(struct touchings *touchings, struct solid *solids, double z);
 
+/* Distance and normal of a body's surface at x. Distances to shapes made of parts may be too small, so a ball
+ * would touch what is not there: then a point of the surface is found that is, and its distance taken. False:
+ * none was found, and nothing touches. */
+bool touching_distance(const struct shape *shape, const double x[3], double spacing, double *distance,
+                       double n[3]);
+
 /* Two directions across a unit normal. */
 void touching_tangents(const double n[3], double t1[3], double t2[3]);
 

@@ -116,16 +116,17 @@ static int32_t take(struct crew *crew, int threads, int w, int *from)
  * --------------------------------------------------------------------------------------------------------------
  */
 
+/* Critical sections have no name: OpenMP would make it a symbol of the shared library. */
 static double *store_take(struct part_store *store, int fields)
 {
   double *part = NULL;
-#pragma omp critical(firn_parts)
+#pragma omp critical
   {
     if (store->spare_count) part = store->spare[--store->spare_count];
   }
   if (part) return part;
   part = mem_alloc((size_t)fields * PART_DOUBLES, sizeof *part);
-#pragma omp critical(firn_parts)
+#pragma omp critical
   {
     store->made = mem_reserve(store->made, &store->made_capacity, store->made_count + 1, sizeof *store->made);
     store->spare =
@@ -137,7 +138,7 @@ static double *store_take(struct part_store *store, int fields)
 
 static void store_give(struct part_store *store, double *part)
 {
-#pragma omp critical(firn_parts)
+#pragma omp critical
   store->spare[store->spare_count++] = part;
 }
 

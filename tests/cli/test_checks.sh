@@ -10,7 +10,7 @@ export FIRN_SKIPPED=$work/skipped
 # A copy of the sources with one mistake each, and the words that must come of it.
 tree=$work/tree
 mkdir "$tree"
-cp -r "$root"/{src,include,decomposition,io,tests,jobs,docs,scenes,.ci,.clang-format,LICENSE} "$root"/*.md "$tree"
+cp -r "$root"/{src,include,decomposition,io,tests,jobs,docs,scenes,packaging,.ci,.clang-format,LICENSE} "$root"/*.md "$tree"
 finds() { # CHECK WORDS
   "$tree/tests/check.sh" "$build" "$1" >out 2>&1 && fail "check $1 passes: $2"
   grep -q -F -e "$2" out || { fail "check $1 does not say '$2'" && show out; }

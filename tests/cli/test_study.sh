@@ -64,7 +64,7 @@ says ask.txt '^    nodes      2, with 2 cores each$'
 says ask.txt '^    memory     0.2 GB per node'
 says ask.txt '^    walltime   0:0[1-9]:00: twice [0-9]+ steps of [0-9.e-]+ ms with [0-9.]+ iterations each \(as measured\)$'
 "$firn" check s.yml --ranks 400 >ask.txt 2>&1 || { fail "check --ranks 400" && show ask.txt; }
-says ask.txt 'warning: s.yml: only [0-9]+ of 400 ranks get snow: a slab has at least 3 planes'
+says ask.txt 'warning: s.yml: only [0-9]+ of 400 ranks get a slab, which has at least 4 planes'
 "$firn" check s.yml --threads 4 >ask.txt 2>&1 && fail "threads without ranks are accepted"
 says ask.txt 'are for --ranks N'
 "$firn" check s.yml --ranks 2 --machine s.yml >ask.txt 2>&1 && fail "a scene is accepted as a machine"

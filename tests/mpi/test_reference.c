@@ -295,11 +295,15 @@ static const struct {
     {"water", "viscosity", "viscosity"},
 };
 
-/* With sand's hardening the angle follows from h0 .. h3, else these have no effect. */
+/* With sand's hardening the angle follows from h0 .. h3, else these have no effect; nor has what grains of no
+ * size are given. */
 static bool has_effect(hid_t material, const char *model, const char *name)
 {
   if (strcmp(model, "sand") != 0) return true;
   const bool hardens = read_double(material, "hardening") != 0.0;
+  if (strcmp(name, "fast_angle") == 0 || strcmp(name, "inertial_number") == 0 ||
+      strcmp(name, "grain_density") == 0)
+    return read_double(material, "grain_size") > 0.0;
   if (strcmp(name, "friction_angle") == 0) return !hardens;
   return name[0] != 'h' || hardens;
 }

@@ -70,7 +70,7 @@ static void sources(void **state)
 {
   (void)state;
   expect(FALL("100", ", velocity: [0, -1.5, 0]"), "sources.fall: it brings 4 times what fits through it");
-  expect("gravity: [0, 0, 0]\n" FALL("1", ""), "sources.fall: what it brings stays where it is");
+  expect("gravity: [0, 0, 0]\n" FALL("1", ""), "sources.fall: its snow does not move away");
   expect_none(FALL("24", ", velocity: [0, -1.5, 0]"));
   expect_none(FALL("1", ""));
   expect_none(DOMAIN

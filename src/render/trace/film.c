@@ -200,7 +200,7 @@ struct film *film_render(const struct comm *comm, const struct trace_stage *stag
 #pragma omp parallel for num_threads(comm ? comm->threads : 1) schedule(dynamic)
   for (int64_t slot = from; slot < to; slot++) {
     render_tile(&job, (int)(slot * step % tiles), slots + slot * PIXELS);
-#pragma omp critical(film_progress)
+#pragma omp critical
     show_progress(++done, to - from, start);
   }
   node_block_gather(memory, tiles, PIXELS * sizeof(struct film_pixel));
