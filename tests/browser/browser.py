@@ -112,7 +112,11 @@ class Browser:
             time.sleep(0.1)
 
     def open(self, path):
-        self.call("Page.navigate", url="file://" + os.path.abspath(path).replace("#", "#", 1))
+        """Returns when all of the page's elements are there and its scripts have begun."""
+        answer = self.call("Page.navigate", url="file://" + os.path.abspath(path).replace("#", "#", 1))
+        if "errorText" in answer:
+            raise RuntimeError(f"{path}: {answer['errorText']}")
+        self.wait("location.protocol === 'file:' && document.readyState === 'complete'")
 
     def settle(self):
         """Lets the page draw what has changed."""
