@@ -105,7 +105,7 @@ awk -F, 'NR == 2 { exit !($8 > 0 && $8 <= $7 && $7 <= $9) }' bar/results.csv || 
 for column in cores particles cells particles_per_cell steps iterations_per_step MB_per_rank processor node_cores mpi isa commit; do
   [ -n "$(sed 's/"[^"]*"/v/g' bar/results.csv | cell /dev/stdin 1 $column)" ] || { fail "no $column in the table" && show bar/results.csv; }
 done
-says bar/results.csv '"1 rank a node of [0-9]+ cores, 1 thread each, '
+says bar/results.csv '"1 rank per node of [0-9]+ cores, 1 thread each, '
 ! head -n 1 bar/results.csv | grep -q "['% ]" || { fail "names of columns" && show bar/results.csv; }
 refused 'copies of snow that takes 16 cells along x would overlap every 15 cells; use at least 16' weak bar.yml -o new --ranks 2 -- --set domain.copy_cells=15
 
